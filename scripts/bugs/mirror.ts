@@ -93,6 +93,15 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/mirror/up.test.ts",
+    "what the ERP deletes in a promoted PostgreSQL is forgotten",
+    {
+      find: 'if (because === "remote" && isBehind(now.store)) await forgetNotes',
+      replace: 'if (because === "remote") await forgetNotes',
+    },
+    "src/mirror/up/up.ts",
+  ),
+  tested(
+    "test/mirror/up.test.ts",
     "rounds that were broken off look like a restored PostgreSQL",
     {
       find: "const known = whoWentBack({ local, remote }) === undefined ? Math.max(local, remote) : remote;",

@@ -19,7 +19,8 @@ import type { Known } from "./fence.ts";
  * - `unwritten`: rows that PostgreSQL accepts in no form. `unreturned`: outcomes and reasons that it refuses, until the next
  *   comparison. `refused_event`: the first event that it has refused since the last comparison.
  * - `server`: identifies the PostgreSQL. `restored`: since when it is known to have been restored, until the ERP's rows
- *   were compared. `went_back`: the same, until the comparison of orders has begun.
+ *   were compared. `behind`: it lacks something that was committed there, so notes of deletions in it may be older than rows
+ *   that it has lost, until they are forgotten. `went_back`: restored, until the comparison of orders has begun.
  * - `kept`: number of rows, by table, that a restored PostgreSQL lacks; they stay here until a person approves their
  *   deletion (`approved`).
  * - `extra_orders`: number of orders that only PostgreSQL has.
@@ -44,6 +45,7 @@ export type MirrorStateKey =
   | "heard"
   | "server"
   | "restored"
+  | "behind"
   | "went_back"
   | "kept"
   | "approved"
@@ -80,9 +82,13 @@ export function loadKnown(store: Store): Known {
   };
 }
 
-/** PostgreSQL was restored: the ERP's rows are compared, and an earlier approval is void. Inside a transaction. */
-export function noteRestored(store: Store, at: string): void {
-  saveMirrorState(store, "restored", at);
+/**
+ * PostgreSQL was restored or promoted: the ERP's rows are compared, and an earlier approval is void. `isBehind`: it lacks
+ * something that was committed there. Inside a transaction.
+ */
+export function noteRestored(store: Store, at: string, { isBehind }: { isBehind: boolean }): void {
+  if (loadMirrorState(store, "restored") === undefined) saveMirrorState(store, "restored", at);
+  if (isBehind) saveMirrorState(store, "behind", at);
   forgetMirrorState(store, "approved");
 }
 

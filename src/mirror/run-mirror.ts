@@ -304,13 +304,14 @@ export class RunMirror implements Job {
     this.#triggers = seen.triggers;
     this.#heardAtS = seen.heardAtS;
     if (seen.walk !== "copy") this.#mirrored = seen.ordersSeq;
-    if (!this.#isRestored && (seen.turn < this.#turn || this.#isOtherServer())) {
+    const isBehind = seen.turn < this.#turn;
+    if (isBehind || (!this.#isRestored && this.#isOtherServer())) {
       // Stored before anything is written to PostgreSQL: its turn would soon reach the known one and hide the restore.
       const { store, clock } = this.#context;
       await commit(this.#context, signal, () => {
         const at = isoTime(clock.nowMs());
         saveMirrorState(store, "went_back", at);
-        noteRestored(store, at);
+        noteRestored(store, at, { isBehind });
       });
       this.#isRestored = true;
     }
@@ -403,7 +404,8 @@ export class RunMirror implements Job {
       return await work(tx, position);
     });
     this.#claim.writerNo = writerNo;
-    this.#turn = result.turn;
+    // A restored PostgreSQL that this transaction was the first to reach is found at the next look.
+    if (this.#isRestored || result.turn > this.#turn) this.#turn = result.turn;
     if (result.isRestored === true) this.#isRestored = false;
     return result;
   }

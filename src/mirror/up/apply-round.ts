@@ -31,18 +31,21 @@ export interface Round {
   leavesZeros: boolean;
 }
 
+/** `turn`: the transaction in PostgreSQL that has read the rows. */
+type ReadRound = Round & { turn: number };
+
 export type Save = (act: () => void) => Promise<void>;
 
 /** Step 2 of one round (`up.ts`). */
 export class Application {
   readonly #context: JobContext;
-  readonly #round: Round;
+  readonly #round: ReadRound;
   readonly #statusMap: Readonly<Record<string, string>>;
   /** Tables of which one equal row was written: enough to note that the ERP wrote. */
   readonly #rewritten = new Set<ErpTable>();
   counts: Counts = {};
 
-  constructor(context: JobContext, round: Round, statusMap: Readonly<Record<string, string>>) {
+  constructor(context: JobContext, round: ReadRound, statusMap: Readonly<Record<string, string>>) {
     this.#context = context;
     this.#round = round;
     this.#statusMap = statusMap;
@@ -110,10 +113,12 @@ export class Application {
   }
 
   #finish(): void {
-    const { rows, outcomesOf, upNo, ended } = this.#round;
+    const { rows, outcomesOf, upNo, ended, turn } = this.#round;
     noteOutcomes(this.#store, outcomesOf);
     if (ended !== undefined) endWalk(this.#store, ended);
     if (upNo !== undefined) saveMirrorState(this.#store, "up_no", String(upNo));
+    // A PostgreSQL restored to before it may lack these rows.
+    saveMirrorState(this.#store, "turn", String(turn));
     const used = loadUsed(this.#store);
     const came = rows.filter(({ unreadable }) => unreadable === undefined);
     const now = ERP_TABLE_NAMES.filter((table) => used.includes(table) || came.some((row) => row.table === table));

@@ -430,6 +430,24 @@ export async function findAbsent(tx: MirrorTx, shop: string, table: ErpTable, ke
   );
 }
 
+/**
+ * Those of these keys, of rows that PostgreSQL does not have, without a note: the ERP has deleted the rows of the others, and the
+ * shop applies that after the walk. `isHeld`: rows of the table wait for an approval, which a note of the whole table does not replace.
+ */
+export async function findUnnoted(
+  tx: MirrorTx,
+  shop: string,
+  { table, keys, isHeld }: { table: ErpTable; keys: readonly Key[]; isHeld: boolean },
+): Promise<Key[]> {
+  if (keys.length === 0) return [];
+  return await tx.query<Key>(
+    `SELECT x.k0, x.k1 FROM json_to_recordset($2::json) AS x(k0 text, k1 text)
+     WHERE ($4::boolean OR NOT EXISTS (SELECT 1 FROM touched t WHERE t.shop = $1 AND t.tbl = $3 AND t.k0 IS NULL))
+       AND NOT EXISTS (SELECT 1 FROM touched t WHERE t.shop = $1 AND t.tbl = $3 AND t.k0 = x.k0 AND coalesce(t.k1, '') = x.k1)`,
+    [shop, JSON.stringify(keys), table, isHeld],
+  );
+}
+
 /** A request with its number, which determines the order of sending. */
 export interface NumberedRequest extends TouchedRequest {
   seq: string;

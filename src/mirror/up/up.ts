@@ -40,6 +40,7 @@ import {
   deleteTouched,
   findAbsent,
   findFilled,
+  findUnnoted,
   forgetNotes,
   NOTES_MAX,
   type Reading,
@@ -116,22 +117,28 @@ export class Up implements MirrorPart {
   async turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const counts: Counts = {};
     try {
-      await noteWentBack(session, seen, signal);
+      await noteWentBack(session, this.#settled?.upNo ?? seen.upNo, signal);
+      // Of a PostgreSQL that was other than this one: ids of its notes may be those of others here.
+      if (isBehind(session.context.store)) this.#forgetRound();
       await this.#noteTriggers(session, seen, signal);
       const more = await this.#runRound(session, signal, counts);
       this.#size.noteDone();
       return { counts, more };
     } catch (error) {
       this.#size.noteFailed(error);
-      // An interrupted nightly comparison restarts; other walks are found to be due again.
-      this.#isComparisonDue ||= this.#walk?.because === "night";
-      this.#walk = undefined;
-      this.#settled = undefined;
+      this.#forgetRound();
       if (this.#isCareful || !isOfValue(error, { isSingle: this.#size.of(NOTES_MAX) === 1 })) throw error;
       // Tries again at once, so that the row is isolated.
       this.#isCareful = true;
       return { counts: {}, more: true };
     }
+  }
+
+  #forgetRound(): void {
+    // An interrupted nightly comparison restarts; other walks are found to be due again.
+    this.#isComparisonDue ||= this.#walk?.because === "night";
+    this.#walk = undefined;
+    this.#settled = undefined;
   }
 
   /** Rows written while a trigger was missing or disabled have no note: after a change of the triggers all rows are compared. */
@@ -157,6 +164,9 @@ export class Up implements MirrorPart {
     if (outcomes.length > 0 || unreturned.length > 0 || isNews || isWalkBegun) {
       await save(() => {
         if (isWalkBegun) forgetMirrorState(context.store, "unreturned");
+        // Notes that the ERP writes from now on are newer than the restore, also where the walk is interrupted.
+        if (isWalkBegun) forgetMirrorState(context.store, "behind");
+        saveMirrorState(context.store, "turn", String(turn.turn));
         deleteOutcomeNotes(context.store, outcomes);
         addRefused(context.store, "unreturned", unreturned);
         if (isNews) saveMirrorState(context.store, "refused_rows", refused);
@@ -166,7 +176,7 @@ export class Up implements MirrorPart {
     if (round === undefined) this.#isCareful = false;
     // Refused rows are a condition, which the direction `down` writes.
     if (round === undefined) return isNews || outcomes.length === OUTCOMES_MAX;
-    const application = new Application(context, round, this.#statusMap);
+    const application = new Application(context, { ...round, turn: turn.turn }, this.#statusMap);
     const verdicts = await application.apply(save);
     addCounts(counts, application.counts);
     const marked = round.rows.filter(({ table }) => table === "erp_orders").map(({ k0 }) => k0);
@@ -225,8 +235,8 @@ export class Up implements MirrorPart {
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
     const walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
     this.#walk = { ...walk, triggers: this.#triggers };
-    // Deletions among them may be older than rows that PostgreSQL has lost.
-    if (because === "remote") await forgetNotes(tx, now.shop);
+    // Deletions among them may be older than rows that PostgreSQL has lost. Otherwise all of them are the ERP's newest.
+    if (because === "remote" && isBehind(now.store)) await forgetNotes(tx, now.shop);
     this.#isComparisonDue = false;
     return true;
   }
@@ -297,8 +307,12 @@ async function readStep(
       const found = after === undefined ? [] : await findAbsent(tx, reading.shop, table, keys);
       const raw = keys.filter(({ stored }) => stored !== undefined);
       const absent = found.map((one) => raw.find(({ k0, k1 }) => k0 === one.k0 && k1 === one.k1) ?? one);
-      const rows = step.kind === "kept" ? [] : absent.map((key) => ({ ...key, table, row: null }));
-      return { round: { rows }, next: after && { ...step, after }, kept: absent.length };
+      if (step.kind === "kept") {
+        const isHeld = loadTableCounts(store, "kept")[table] !== undefined;
+        const kept = await findUnnoted(tx, reading.shop, { table, keys: found, isHeld });
+        return { round: {}, next: after && { ...step, after }, kept: kept.length };
+      }
+      return { round: { rows: absent.map((key) => ({ ...key, table, row: null })) }, next: after && { ...step, after } };
     }
     case "requests": {
       const requests = await readOpenRequests(tx, reading, step.after);
@@ -337,16 +351,21 @@ function whyToWalk(now: Place & { local: number; remote: number }) {
 }
 
 /** Stored before the walk, which a crash may interrupt. */
-async function noteWentBack({ context }: MirrorSession, seen: Seen, signal: AbortSignal): Promise<void> {
+async function noteWentBack({ context }: MirrorSession, remote: number, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   const at = isoTime(clock.nowMs());
-  switch (whoWentBack({ local: loadUpNo(store), remote: seen.upNo })) {
+  switch (whoWentBack({ local: loadUpNo(store), remote })) {
     case "remote":
       if (loadMirrorState(store, "restored") !== undefined) return;
-      return await commit(context, signal, () => noteRestored(store, at));
+      return await commit(context, signal, () => noteRestored(store, at, { isBehind: true }));
     case "local":
       if (!isUnsure(store)) await commit(context, signal, () => saveMirrorState(store, "unsure", at));
   }
+}
+
+/** Whether PostgreSQL may have lost rows that are newer than its notes. */
+function isBehind(store: Store): boolean {
+  return loadMirrorState(store, "behind") !== undefined;
 }
 
 /** Whether the site may sell rows that this database never had. */
