@@ -6,12 +6,12 @@ import type { MirrorInitOptions, MirrorRemoveOptions } from "./cli/mirror.ts";
 import { portNumber, speakHelp, usageMessage, wholeNumber } from "./cli/spoken-help.ts";
 import { spokenTerminal } from "./cli/spoken-terminal.ts";
 import type { TakeoverOptions } from "./cli/takeover.ts";
-import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateClosedPipes } from "./cli/terminal.ts";
+import { jsonLine, type PlainTerminal, processTerminal, type Terminal, tolerateLostOutput } from "./cli/terminal.ts";
 import { localeLanguage } from "./messages/locale.ts";
 import type { Message, Say } from "./messages/message.ts";
 import { m } from "./messages/messages.ts";
 import { JOB_NAMES } from "./pass/job-names.ts";
-import { asError, BridgeError, EXIT, exitCodeOf } from "./platform/errors.ts";
+import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "./platform/errors.ts";
 import { paintFor } from "./platform/paint.ts";
 import { VERSION } from "./platform/version.ts";
 
@@ -24,10 +24,18 @@ interface Common {
 
 /** Runs one command line. Returns the exit code; never throws and never shows a stack trace. */
 export async function main(argv: readonly string[], plain: PlainTerminal = processTerminal): Promise<number> {
-  let exitCode: number = EXIT.ok;
-  if (plain === processTerminal) tolerateClosedPipes();
-  const language = localeLanguage(plain.env);
-  const terminal = spokenTerminal(plain, language, argv.includes("--json"));
+  if (plain === processTerminal) tolerateLostOutput();
+  const terminal = spokenTerminal(plain, localeLanguage(plain.env), argv.includes("--json"));
+  const exitCode = await runLine(argv, terminal);
+  const failure = terminal.outFailure?.();
+  if (failure === undefined) return exitCode;
+  const { codeOfLost, describeLost } = await import("./cli/lost-output.ts");
+  terminal.err(m.common.about({ subject: "erp-bridge", text: describeLost(failure) }));
+  return codeOfLost(exitCode);
+}
+
+async function runLine(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.ok;
   const program = buildProgram(terminal, (code) => {
     exitCode = code;
   });
@@ -61,7 +69,7 @@ interface Tools {
 }
 
 /** All commands, with their help in the user's language. `done` is called with the exit code of the command that ran. */
-export function buildProgram(terminal: Terminal, done: (exitCode: number) => void): Command {
+export function buildProgram(terminal: Terminal, done: (exitCode: ExitCode) => void): Command {
   const say = terminal.say ?? String;
   const program = speakHelp(new Command("erp-bridge"), say)
     .description(say(m.help.program))
@@ -263,7 +271,7 @@ function addBeginnings(program: Command, { say, add, act }: Tools): void {
     );
 }
 
-function addSandbox(program: Command, terminal: Terminal, done: (exitCode: number) => void): void {
+function addSandbox(program: Command, terminal: Terminal, done: (exitCode: ExitCode) => void): void {
   const say = terminal.say ?? String;
   program
     .command("sandbox")

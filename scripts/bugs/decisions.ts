@@ -986,6 +986,34 @@ const GONE: PlantedBug = tested(
   "src/daemon/missing-database.ts",
 );
 
+const LOST = "test/cli/lost-output.test.ts";
+const TERMINAL = "src/cli/terminal.ts";
+
+const OF_OUTPUT: readonly PlantedBug[] = [
+  tested(
+    LOST,
+    "results that were lost end with 0",
+    { of: "codeOfLost", does: "return exitCode;" },
+    "src/cli/lost-output.ts",
+  ),
+  tested(
+    LOST,
+    "a short write taken for a whole one",
+    {
+      in: "#writeWhole",
+      find: "done += writeSome(bytes.subarray(done))",
+      replace: "done += Math.max(bytes.length, writeSome(bytes.subarray(done)))",
+    },
+    TERMINAL,
+  ),
+  tested(
+    LOST,
+    "a failing disk taken for a reader that has gone",
+    { in: "listen", find: '(error.code === "EIO" && this.#stream.isTTY)', replace: 'error.code === "EIO"' },
+    TERMINAL,
+  ),
+];
+
 const PATHS = "test/cli/given-path.test.ts";
 
 const OF_PATHS: readonly PlantedBug[] = [
@@ -1005,6 +1033,7 @@ const OF_PATHS: readonly PlantedBug[] = [
 
 export const DECISION_BUGS: readonly PlantedBug[] = [
   GONE,
+  ...OF_OUTPUT,
   ...OF_PATHS,
   ...OF_WRITES,
   ...OF_WORDS,

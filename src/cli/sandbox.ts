@@ -1,6 +1,6 @@
 import path from "node:path";
 import { m } from "../messages/messages.ts";
-import { EXIT } from "../platform/errors.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { runSandbox } from "../sandbox/cli.ts";
 import { requireReadable } from "./given-path.ts";
 import type { Terminal } from "./terminal.ts";
@@ -15,7 +15,7 @@ export interface SandboxCommandOptions {
 }
 
 /** Runs the mock service until it is interrupted. Needs no configuration. */
-export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<number> {
+export async function sandbox(terminal: Terminal, options: SandboxCommandOptions): Promise<ExitCode> {
   const { switches } = options;
   if (switches !== undefined) {
     const source = m.common.foreign({ text: switches });

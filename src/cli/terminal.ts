@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from "node:fs";
 import type { Language } from "../messages/language.ts";
 import type { Message, Say } from "../messages/message.ts";
 
@@ -27,6 +28,8 @@ export interface PlainTerminal {
   outIsTerminal?: boolean;
   out(text: string): void;
   err(text: string): void;
+  /** Why results were lost, as on a full disk; a reader that has closed its end is no reason. */
+  outFailure?(): Error | undefined;
   /** Replaces the line at the bottom; the empty text removes it. Absent where standard error is not a terminal. */
   draw?(line: string): void;
   /** Absent where there is no input. */
@@ -48,14 +51,73 @@ export interface Terminal extends Omit<PlainTerminal, "input"> {
   input?: Input;
 }
 
+/** Writes some of the bytes and returns how many. */
+export type WriteSome = (bytes: Uint8Array) => number;
+
+/**
+ * An output stream of a process. Its first failure is kept and nothing more is written, so that what stands there is
+ * the beginning of the output and not a part from its middle.
+ */
+export class Output {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #toFile: () => WriteSome | undefined;
+  #failure: Error | undefined;
+
+  /** @param toFile undefined where the stream is no file */
+  constructor(stream: NodeJS.WriteStream, toFile: () => WriteSome | undefined) {
+    this.#stream = stream;
+    this.#toFile = toFile;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  write(text: string): void {
+    if (this.#failure !== undefined) return;
+    const writeSome = this.#toFile();
+    if (writeSome === undefined) this.#stream.write(text);
+    else this.#writeWhole(Buffer.from(text, "utf8"), writeSome);
+  }
+
+  /** Errors of the stream come later than the write; without a listener one ends the process with a stack trace. */
+  listen(): void {
+    this.#stream.on("error", (error: NodeJS.ErrnoException) => {
+      // The reader has closed its end (`status | head -1`), or the terminal was closed.
+      const isClosed = error.code === "EPIPE" || (error.code === "EIO" && this.#stream.isTTY);
+      if (!isClosed) this.#failure ??= error;
+    });
+  }
+
+  /** Node's own stream takes a short write, as on a disk that is about to be full, for a whole one. */
+  #writeWhole(bytes: Buffer, writeSome: WriteSome): void {
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSome(bytes.subarray(done));
+    } catch (error) {
+      this.#failure = error as Error;
+    }
+  }
+}
+
+/** For a file or a device such as `/dev/null`; undefined for what Node streams: pipes, sockets and terminals. */
+function fileWriter(stream: NodeJS.WriteStream, descriptor: number): WriteSome | undefined {
+  if (stream.isTTY) return undefined;
+  const stat = fstatSync(descriptor);
+  if (stat.isFIFO() || stat.isSocket()) return undefined;
+  return (bytes) => writeSync(descriptor, bytes);
+}
+
 const isWatched = process.stderr.isTTY === true;
+const stdout = new Output(process.stdout, () => fileWriter(process.stdout, 1));
+const stderr = new Output(process.stderr, () => fileWriter(process.stderr, 2));
 
 export const processTerminal: PlainTerminal = {
   env: process.env,
   isTerminal: isWatched,
   outIsTerminal: process.stdout.isTTY === true,
-  out: (text) => void process.stdout.write(`${text}\n`),
-  err: (text) => void process.stderr.write(`${text}\n`),
+  out: (text) => stdout.write(`${text}\n`),
+  err: (text) => stderr.write(`${text}\n`),
+  outFailure: () => stdout.failure,
   ...(isWatched && process.env["TERM"] !== "dumb" && { draw: drawLine }),
   input: inputOf(process),
 };
@@ -78,14 +140,9 @@ function drawLine(line: string): void {
   process.stderr.write(`\r\u001b[2K${line.slice(0, width)}`);
 }
 
-/** A reader that closes its end (`status | head -1`) must not cause a stack trace. */
-export function tolerateClosedPipes(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      // EIO: the terminal was closed.
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
-    });
-  }
+/** No failure of an output causes a stack trace. */
+export function tolerateLostOutput(): void {
+  for (const output of [stdout, stderr]) output.listen();
 }
 
 /** Version of all `--json` output; raised by a change that breaks a reader. */

@@ -66,6 +66,9 @@ export const command = {
   validNoDatabase: ({ file, database }: { file: string; database: string }) =>
     `${file} is valid; there is no database at ${database} yet, so a running daemon would not take it over`,
   stopped: "Stopped; nothing more was done.",
+  outputLost: ({ what, fault }: { what: Said; fault: string }) =>
+    `Results could not be written to standard output, or not all of them: ${what} (${fault}). What the command did is not affected.`,
+  notAccepted: "it takes nothing more",
   areaOrFeed: "area or feed",
   guardWaits: ({ area, command }: { area: string; command: string }) =>
     `${area}: the guard waits for approval: ${command}`,

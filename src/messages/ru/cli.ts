@@ -59,6 +59,9 @@ export const command = {
   validNoDatabase: ({ file, database }) =>
     `${file}: ошибок нет; базы ${database} ещё нет, поэтому работающая служба эти настройки не примет`,
   stopped: "Остановлено; больше ничего не сделано.",
+  outputLost: ({ what, fault }) =>
+    `Результаты не удалось записать в стандартный вывод, целиком или частью: ${what} (${fault}). На то, что сделала команда, это не влияет.`,
+  notAccepted: "он больше ничего не принимает",
   areaOrFeed: "области или выгрузки",
   guardWaits: ({ area, command }) => `${area}: предохранитель ждёт разрешения: ${command}`,
   holdStays: ({ area, reason, states, command }) =>
