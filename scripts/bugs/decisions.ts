@@ -1014,6 +1014,23 @@ const OF_OUTPUT: readonly PlantedBug[] = [
   ),
 ];
 
+const MODES = "test/backup/file-modes.test.ts";
+
+const OF_MODES: readonly PlantedBug[] = [
+  tested(
+    MODES,
+    "a restored database gets rights that nobody gave",
+    { in: "handOver", find: "modeOfNew(database, RESTORING)", replace: "0o660" },
+    "src/cli/restore-bridge.ts",
+  ),
+  tested(
+    MODES,
+    "a saved database gets rights that nobody gave",
+    { in: "saveHeld", find: "modeOfNew(file, PARTIAL)", replace: "0o660" },
+    "src/backup/save-held.ts",
+  ),
+];
+
 const PATHS = "test/cli/given-path.test.ts";
 
 const OF_PATHS: readonly PlantedBug[] = [
@@ -1034,6 +1051,7 @@ const OF_PATHS: readonly PlantedBug[] = [
 export const DECISION_BUGS: readonly PlantedBug[] = [
   GONE,
   ...OF_OUTPUT,
+  ...OF_MODES,
   ...OF_PATHS,
   ...OF_WRITES,
   ...OF_WORDS,

@@ -5,17 +5,20 @@
 import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
 import { copyName } from "../database/copy-names.ts";
+import { modeOfNew } from "../database/file-checks.ts";
 import { openFile } from "../database/open-file.ts";
 import type { Store } from "../database/store.ts";
 import { savedStem } from "../database/swap-files.ts";
 import { verifyTables } from "../database/verify-tables.ts";
 import { createFile, freshName, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 
+const PARTIAL = "partial";
+
 /** The copy's name; undefined where nothing consistent could be read. */
 export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {
   const folder = path.dirname(store.path);
   const file = path.join(folder, copyName(savedStem(store.path), nowMs));
-  const partial = freshName(file, "partial");
+  const partial = freshName(file, PARTIAL);
   try {
     closeSync(createFile(partial, 0o600));
     // Where a lock blocks its first step, `backup` has copied nothing and resolves nevertheless.
@@ -27,7 +30,7 @@ export async function saveHeld(store: Store, nowMs: number): Promise<string | un
     } finally {
       copy.close();
     }
-    setMode(partial, 0o660);
+    setMode(partial, modeOfNew(file, PARTIAL));
     syncFile(partial);
     renameSync(partial, file);
     syncFolder(folder);

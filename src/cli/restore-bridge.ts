@@ -43,6 +43,7 @@ import { timeInName } from "../database/copy-names.ts";
 import {
   checkDatabaseFile,
   isSwapUnfinished,
+  modeOfNew,
   refuseLinkedBeside,
   resolveDatabasePath,
 } from "../database/file-checks.ts";
@@ -366,7 +367,7 @@ function refuseWritten(replaced: Replaced & { state: "there" }, before: number, 
 
 /**
  * Gives the new file the mode of the replaced one and, as far as this user may, its owner and group, so that the same
- * programs can open it.
+ * programs can open it. Where there is none, the mode is that of a new database.
  */
 function handOver(work: string, database: string): void {
   const before = statSync(database, { throwIfNoEntry: false });
@@ -379,7 +380,7 @@ function handOver(work: string, database: string): void {
     } catch {
       // This user is not in that group.
     }
-    fchmodSync(descriptor, before === undefined ? 0o660 : before.mode & 0o777);
+    fchmodSync(descriptor, before === undefined ? modeOfNew(database, RESTORING) : before.mode & 0o777);
   } finally {
     closeSync(descriptor);
   }

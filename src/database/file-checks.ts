@@ -27,7 +27,7 @@ import type Database from "better-sqlite3";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { createFile, giveTo } from "../platform/fresh-file.ts";
+import { createFile, freshName, giveTo, removeName } from "../platform/fresh-file.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface Mount {
@@ -152,13 +152,30 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
   return size;
 }
 
+/** Before the umask: not for other users, because it will hold customers' addresses. */
+const NEW_MODE = 0o660;
+
 /**
- * Creates the empty file, not readable by other users because it will hold customers' addresses, and flushes the folder.
- * Only for a path on which this process has no open connection.
+ * The mode that a new database gets in this folder, by the umask and the folder's access control list.
+ * @param ending of the empty file that is created for this and removed
+ */
+export function modeOfNew(file: string, ending: string): number {
+  const name = freshName(file, ending);
+  const descriptor = createFile(name, NEW_MODE);
+  try {
+    return fstatSync(descriptor).mode & 0o777;
+  } finally {
+    closeSync(descriptor);
+    removeName(name);
+  }
+}
+
+/**
+ * Creates the empty file and flushes the folder. Only for a path on which this process has no open connection.
  */
 export function createDatabaseFile(file: string): void {
   try {
-    const created = createFile(file, 0o660);
+    const created = createFile(file, NEW_MODE);
     const folder = openSync(path.dirname(file), "r");
     giveTo(fstatSync(folder), created);
     closeSync(created);
