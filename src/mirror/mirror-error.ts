@@ -22,7 +22,7 @@ export class MirrorError extends BridgeError {
   readonly sqlState: string | undefined;
   /** COMMIT was sent and not answered: the position shows whether it succeeded. */
   readonly isOutcomeUnknown: boolean;
-  /** PostgreSQL has cancelled a statement that exceeded its time limit. */
+  /** A statement exceeded its time limit: PostgreSQL has cancelled it, or was busy with one value for longer. */
   readonly isTooLong: boolean;
 
   constructor(code: MirrorCode, text: Message, more: MirrorErrorDetails = {}) {
@@ -73,11 +73,12 @@ const AWAY: ReadonlySet<string> = new Set([
 const CERTIFICATE =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_|ERR_SSL_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
+const UNANSWERED = /^Query read timeout/i;
 /** Error texts of `pg` itself, which have no code. */
 const OWN_WORDS: readonly (readonly [RegExp, MirrorCode])[] = [
   [/Connection terminated|Client has encountered a connection error|Client was closed|not queryable/i, "mirror_away"],
   [/^timeout expired|Connection terminated due to connection timeout/i, "mirror_away"],
-  [/^Query read timeout/i, "mirror_slow"],
+  [UNANSWERED, "mirror_slow"],
   [/SASL|SCRAM|authentication/i, "mirror_access"],
   [/does not support SSL|error establishing an SSL/i, "mirror_certificate"],
 ];
@@ -136,7 +137,7 @@ export function mirrorErrorOf(thrown: unknown, met: Met): BridgeError {
     cause: thrown,
     sqlState,
     isOutcomeUnknown,
-    isTooLong: isTimeOver(sqlState, met),
+    isTooLong: isTimeOver(sqlState, met) || UNANSWERED.test(message),
     ...(hint === undefined ? {} : { hint }),
   });
 }

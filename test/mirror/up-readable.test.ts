@@ -5,6 +5,8 @@ import { SHOP, startUp, storeOrders } from "./up-support.ts";
 
 /** A kilobyte as it is stored; its text is larger than any that PostgreSQL can make. */
 const ABSURD = "('[' || repeat('1e131071,', 8999) || '1]')::jsonb";
+/** More than a gigabyte with `\\u0001` for each character. */
+const ONLY_AS_JSON = "repeat(chr(1), 190000000)";
 /** Of Windows-1251. */
 const BYTES = "E'\\xd7\\xe0\\xe9'";
 
@@ -73,6 +75,45 @@ describeWithPostgres("rows that PostgreSQL has and cannot give", () => {
     expect(await pass()).toEqual({ erpRows: 1, refused: 1 });
     expect(bridge.rows("SELECT sku FROM products")).toEqual([{ sku: "small" }]);
     expect(await remote(REFUSED)).toEqual([{ sku: "large" }]);
+  });
+
+  it("are refused before JSON is made of them where only that is larger than any text", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query(
+      `INSERT INTO status_requests (shop, order_id, status, comment) VALUES ('${SHOP}', '${id}', 'packed', ${ONLY_AS_JSON}), ('${SHOP}', '${id}', 'shipped', NULL);
+       INSERT INTO erp_orders (shop, order_id, seen_revision) VALUES ('${SHOP}', '${id}', 1);
+       INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S', 1);`,
+    );
+    expect(await pass()).toEqual({ erpRequests: 1, erpRows: 2, refused: 1 });
+    expect(await remote("SELECT status FROM status_requests WHERE error LIKE '%64 MB%'")).toEqual([
+      { status: "packed" },
+    ]);
+  });
+
+  itWhole("are refused so also in a walk, and where they are JSON already", async () => {
+    const { bridge, erp, up, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query("SET erp_bridge.quiet = 'on'");
+    await erp.query(
+      `INSERT INTO status_requests (shop, order_id, status, comment) VALUES ('${SHOP}', '${id}', 'packed', ${ONLY_AS_JSON}), ('${SHOP}', '${id}', 'shipped', NULL);
+       INSERT INTO products (shop, sku, data) VALUES ('${SHOP}', 'P0', '{}'), ('${SHOP}', 'P1', to_jsonb(${ONLY_AS_JSON})), ('${SHOP}', 'P2', NULL)`,
+    );
+    up.compareAll();
+    expect(await pass()).toEqual({ erpRequests: 1, erpRows: 2, refused: 2 });
+    expect(await remote("SELECT sku FROM products WHERE error LIKE '%64 MB%'")).toEqual([{ sku: "P1" }]);
+  });
+
+  itWhole("are found where a statement takes too long over one of them", async () => {
+    const { bridge, erp, pass, remote } = await startUp({}, { timeoutMs: 400 });
+    await erp.query(
+      `INSERT INTO products (shop, sku, name, description) SELECT '${SHOP}', 'P' || n, 'name', CASE n WHEN 3 THEN repeat(chr(1), 20000000) END
+       FROM generate_series(1, 9) n`,
+    );
+    await expect(pass()).rejects.toMatchObject({ code: "mirror_slow" });
+    for (let passes = 0; passes < 8 && (await remote(REFUSED)).length === 0; passes++) await pass().catch(() => {});
+    expect(await remote(REFUSED)).toEqual([{ sku: "P3" }]);
+    expect(bridge.rows("SELECT count(*) AS n FROM products")).toEqual([{ n: 8 }]);
   });
 
   itWhole("are refused by their size alone where they are beyond what is read", async () => {

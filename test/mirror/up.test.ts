@@ -319,7 +319,9 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     const { bridge, erp, pass, restart } = bench;
     const { store } = bridge.bridge;
     switchOn(store);
-    await erp.query(`INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 5) n`);
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 5) n`,
+    );
     await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'P1', 1), ('${SHOP}', 'P2', 1)`);
     await pass();
     const promote = () => store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: false }));
@@ -359,7 +361,9 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     const { bridge, erp, turn, pass, restart } = await startUp();
     const { store } = bridge.bridge;
     switchOn(store);
-    await erp.query(`INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 4) n`);
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 4) n`,
+    );
     await pass();
     store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: true }));
     // Perhaps a note of before the backup.

@@ -22,13 +22,17 @@ export function unreadableOf({ isLarge, why }: FoundRow, bytesMax: number): stri
 }
 
 const OUT_OF_MEMORY = "53200";
-/** Each try may take PostgreSQL seconds. */
-const FEWER = 4;
+/** Each try may take PostgreSQL half a minute. */
+const FEWER = 16;
 
-/** Whether an error concerns a value. With `isSingle` also one that took too long: of one row. */
-export function isOfValue(error: unknown, { isSingle }: { isSingle: boolean }): error is MirrorError {
-  if (!(error instanceof MirrorError)) return false;
-  return error.isOfData || error.sqlState === OUT_OF_MEMORY || (isSingle && error.isTooLong);
+/** Whether an error concerns a value. */
+export function isOfValue(error: unknown): error is MirrorError {
+  return error instanceof MirrorError && (error.isOfData || error.sqlState === OUT_OF_MEMORY);
+}
+
+/** Whether it may concern one: JSON of a large value is made for longer than a statement may take. */
+export function mayBeOfValue(error: unknown): error is MirrorError {
+  return isOfValue(error) || (error instanceof MirrorError && error.isTooLong);
 }
 
 /**
@@ -46,20 +50,22 @@ export async function readReadable<F extends FoundRow>(
   },
 ): Promise<readonly F[]> {
   for (let some = limit; some > 1; some = Math.floor(some / FEWER)) {
-    const found = await unlessOfValue(tx, () => act.read(some), false);
+    const found = await unlessOfValue(tx, () => act.read(some));
     if (typeof found !== "string") return found;
   }
   const [first] = await act.readKey();
   if (first === undefined) return [];
-  const one = await unlessOfValue(tx, () => act.readOne(first), true);
+  const one = await unlessOfValue(tx, () => act.readOne(first));
   return [typeof one === "string" ? { ...first, content: null, why: one } : { ...first, content: null, ...one[0] }];
 }
 
-async function unlessOfValue<T>(tx: MirrorTx, read: () => Promise<T>, isSingle: boolean): Promise<T | string> {
+async function unlessOfValue<T>(tx: MirrorTx, read: () => Promise<T>): Promise<T | string> {
   try {
     return await tx.savepoint(read);
   } catch (error) {
-    if (!isOfValue(error, { isSingle })) throw error;
+    if (!mayBeOfValue(error)) throw error;
+    // Where PostgreSQL is away, no value is to blame.
+    if (error.isTooLong) await tx.query("SELECT 1");
     return error.message;
   }
 }

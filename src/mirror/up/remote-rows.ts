@@ -20,10 +20,12 @@ import { type FoundRow, readReadable, unreadableOf } from "./read-readable.ts";
 export const NOTES_MAX = 2_000;
 /** Rows beyond so many bytes wait for the next round. */
 const BYTES_MAX = 16 * 1024 * 1024;
-/** Limit of the stored, possibly compressed size; larger rows are not read. */
-const STORED_BYTES_MAX = 4 * 1024 * 1024;
+/** The same for their texts, before JSON is made of them, which may be six times as large. */
+const TEXT_BYTES_MAX = 8 * 1024 * 1024;
 /** A row beyond this is the ERP's mistake: it is refused without being read. */
 const ROW_BYTES_MAX = 64 * 1024 * 1024;
+/** The size of a larger compressed `jsonb` is determined by decompressing it; a smaller one is at most some 16 MB. */
+const JSONB_BYTES = 64 * 1024;
 /** A longer reason does not help. */
 const ERROR_CHARACTERS = 500;
 
@@ -84,13 +86,28 @@ function rowAsJson(table: ErpTable, row: string): string {
   return `json_build_object('values', json_build_object(${values.join(", ")}), 'error', ${row}.error, 'blockedAt', ${blockedAt})`;
 }
 
-/** The bytes of a row's texts as they are stored, without reading them. */
-function storedBytes(columns: readonly string[], row: string): string {
-  return columns.length === 0 ? "0" : columns.map((name) => `coalesce(pg_column_size(${row}.${name}), 0)`).join(" + ");
+/** The bytes of a row's texts when they are not compressed. PostgreSQL knows the length of a text without reading it. */
+function textBytes(columns: readonly string[], row: string): string {
+  const sizes = columns.map((name) => {
+    const value = `${row}.${name}`;
+    const whole = `CASE WHEN pg_column_size(${value}) > ${JSONB_BYTES} THEN ${value} #> '{}' ELSE ${value} END`;
+    return `coalesce(${name === "data" ? `pg_column_size(${whole})` : `octet_length(${value})`}, 0)::bigint`;
+  });
+  return sizes.length === 0 ? "0::bigint" : sizes.join(" + ");
 }
 
-const textsOf = (table: ErpTable) =>
-  ERP_TABLES[table].columns.filter(({ kind }) => kind === "text").map(({ name, remote }) => remote ?? name);
+const UNLESS_REFUSED = `CASE WHEN weight > ${ROW_BYTES_MAX} THEN 0 ELSE weight END`;
+/** The bytes of rows before each one, of those that are read. */
+const bytesBefore = (order: string) => `sum(${UNLESS_REFUSED}) OVER (ORDER BY ${order}) - ${UNLESS_REFUSED}`;
+
+/** A row with larger texts is read without others, so that none waits where it cannot be read. */
+const IS_NEAR = `(earlier = 0 OR earlier + ${UNLESS_REFUSED} < ${TEXT_BYTES_MAX})`;
+
+const REQUEST_TEXTS = ["status", "comment", "data"];
+const textsOf = (table: KeyedTable) =>
+  table === "status_requests"
+    ? REQUEST_TEXTS
+    : ERP_TABLES[table].columns.filter(({ kind }) => kind === "text").map(({ name, remote }) => remote ?? name);
 
 const REQUEST_AS_JSON = `json_build_object('orderId', v.order_id::text, 'status', v.status, 'comment', v.comment,
   'data', v.data::text, 'requestedAt', to_char(v.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -112,9 +129,9 @@ const contentOf = (table: ErpTable) => ofTouched(table, rowAsJson(table, "v"));
 /** A table without texts is not looked at for them. */
 const weights = [
   ...ERP_TABLE_NAMES.filter((table) => textsOf(table).length > 0).map((table) =>
-    ofTouched(table, storedBytes(textsOf(table), "v")),
+    ofTouched(table, textBytes(textsOf(table), "v")),
   ),
-  ofTouched("status_requests", storedBytes(["comment", "data"], "v")),
+  ofTouched("status_requests", textBytes(REQUEST_TEXTS, "v")),
 ];
 
 /** Notes about orders, unlike those that an ERP writes by the million. */
@@ -125,7 +142,9 @@ const notesWhere = (which: string, at: number) =>
   `(SELECT id, tbl, k0, k1, ${at} AS turn FROM touched WHERE shop = $1 AND ${which} ORDER BY id LIMIT $2)`;
 
 const UNLESS_LARGE = `CASE WHEN octet_length(content) <= ${ROW_BYTES_MAX} THEN content END AS content,
-  octet_length(content) > ${ROW_BYTES_MAX} AS "isLarge"`;
+  octet_length(content) > ${ROW_BYTES_MAX} OR weight > ${ROW_BYTES_MAX} AS "isLarge"`;
+/** The JSON of a row that is not refused by the size of its texts. */
+const unlessRefused = (json: string) => `CASE WHEN v.weight <= ${ROW_BYTES_MAX} THEN ${json} END::text`;
 
 /** One statement: a row changed later gets a newer note, so values are never older than their note. */
 const readNotes = (notes: string) => `
@@ -137,9 +156,9 @@ const readNotes = (notes: string) => `
         ${weights.join("\n        ")}
       END END, 0) AS weight FROM keys t),
     t AS MATERIALIZED (
-      SELECT * FROM (SELECT *, sum(weight) OVER (ORDER BY turn, first) - weight AS stored FROM weights) w WHERE stored < ${STORED_BYTES_MAX}),
+      SELECT * FROM (SELECT *, ${bytesBefore("turn, first")} AS earlier FROM weights) w WHERE ${IS_NEAR}),
     found AS MATERIALIZED (
-      SELECT t.*, CASE WHEN t.k0 IS NULL THEN NULL ELSE CASE t.tbl
+      SELECT t.*, CASE WHEN t.k0 IS NULL OR t.weight > ${ROW_BYTES_MAX} THEN NULL ELSE CASE t.tbl
         ${ERP_TABLE_NAMES.map(contentOf).join("\n        ")}
         ${ofTouched("status_requests", REQUEST_AS_JSON)}
       END END::text AS content FROM t),
@@ -212,7 +231,8 @@ async function readOne(tx: MirrorTx, shop: string, table: KeyedTable, { k0, k1 }
   const key = keyOf(table);
   const keys = key.map(({ type }, at) => `$${at + 2}::text::${type}`);
   return await tx.query<FoundRow>(
-    `SELECT ${UNLESS_LARGE} FROM (SELECT ${content}::text AS content FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", keys)}) one`,
+    `SELECT ${UNLESS_LARGE} FROM (SELECT v.weight, ${unlessRefused(content)} AS content FROM (
+       SELECT v.*, ${textBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE v.shop = $1 AND ${keyIs(table, "v", keys)}) v) one`,
     [shop, ...[k0, k1].slice(0, key.length)],
   );
 }
@@ -399,11 +419,11 @@ export async function readPage(
   type Found = FoundRow & Pick<Key, "k0" | "k1">;
   const read = (some: number) =>
     tx.query<Found>(
-      `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, ${keyTexts}, ${rowAsJson(table, "v")}::text AS content
-         FROM (SELECT *, sum(weight) OVER (ORDER BY ${names}) - weight AS stored FROM (
-           SELECT *, ${storedBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2) v) v
-         WHERE stored < ${STORED_BYTES_MAX}),
-         sized AS (SELECT *, sum(octet_length(content)) OVER (ORDER BY at) - octet_length(content) AS before FROM page)
+      `WITH page AS (SELECT row_number() OVER (ORDER BY ${names}) AS at, weight, ${keyTexts}, ${unlessRefused(rowAsJson(table, "v"))} AS content
+         FROM (SELECT *, ${bytesBefore(names)} AS earlier FROM (
+           SELECT *, ${textBytes(textsOf(table), "v")} AS weight FROM ${table} v WHERE shop = $1 ${beyond} ORDER BY ${names} LIMIT $2) v) v
+         WHERE ${IS_NEAR}),
+         sized AS (SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY at) - coalesce(octet_length(content), 0) AS before FROM page)
        SELECT k0, k1, ${UNLESS_LARGE} FROM sized WHERE before < ${BYTES_MAX} ORDER BY at`,
       [shop, some, ...bound],
     );
@@ -465,7 +485,9 @@ export async function readOpenRequests(
   const read = (some: number) =>
     tx.query<Found>(
       `SELECT id, seq::text, ${UNLESS_LARGE} FROM (
-         SELECT v.id, v.seq, ${REQUEST_AS_JSON}::text AS content FROM status_requests v WHERE ${where} ORDER BY v.seq LIMIT $2) found
+         SELECT v.id, v.seq, v.weight, ${unlessRefused(REQUEST_AS_JSON)} AS content FROM (SELECT *, ${bytesBefore("seq")} AS earlier FROM (
+           SELECT v.*, ${textBytes(REQUEST_TEXTS, "v")} AS weight FROM status_requests v WHERE ${where} ORDER BY v.seq LIMIT $2) v) v
+         WHERE ${IS_NEAR}) found
        ORDER BY found.seq`,
       [shop, some, ...bound],
     );

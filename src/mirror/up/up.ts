@@ -33,7 +33,7 @@ import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
 import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
-import { isOfValue } from "./read-readable.ts";
+import { isOfValue, mayBeOfValue } from "./read-readable.ts";
 import {
   addNotes,
   countRefused,
@@ -56,6 +56,9 @@ import {
 const OUTCOMES_MAX = 500;
 /** Requests per transaction whose outcomes are written again. */
 const KEYS_MAX = 2_000;
+
+/** A failure that took longer is one of the pass, so that `status` shows it while the row is isolated. */
+const TOLD_MS = 3_000;
 
 /** The result of a round in SQLite, to be written to PostgreSQL. */
 interface Settled {
@@ -93,7 +96,7 @@ export class Up implements MirrorPart {
   /** The triggers in PostgreSQL, before anything of this turn is read. */
   #triggers = "";
   readonly #size = new StepSize();
-  /** PostgreSQL could not return a value: rows are read so that it is isolated. */
+  /** PostgreSQL could not return a value, or not in time: rows are read so that it is isolated. */
   #isCareful = false;
   #settled: Settled | undefined;
 
@@ -116,21 +119,25 @@ export class Up implements MirrorPart {
 
   async turn(session: MirrorSession, seen: Seen, signal: AbortSignal): Promise<PartResult> {
     const counts: Counts = {};
+    const { clock } = session.context;
+    const beganMs = clock.monotonicMs();
     try {
       await noteWentBack(session, this.#settled?.upNo ?? seen.upNo, signal);
       // Of a PostgreSQL that was other than this one: ids of its notes may be those of others here.
       if (isBehind(session.context.store)) this.#forgetRound();
       await this.#noteTriggers(session, seen, signal);
       const more = await this.#runRound(session, signal, counts);
-      this.#size.noteDone();
+      if (!this.#isCareful) this.#size.noteDone();
       return { counts, more };
     } catch (error) {
-      this.#size.noteFailed(error);
+      const isValue = isOfValue(error);
+      this.#size.noteFailed(error, { isOfValue: isValue });
       this.#forgetRound();
-      if (this.#isCareful || !isOfValue(error, { isSingle: this.#size.of(NOTES_MAX) === 1 })) throw error;
+      const isFirst = !this.#isCareful;
+      this.#isCareful ||= mayBeOfValue(error);
       // Tries again at once, so that the row is isolated.
-      this.#isCareful = true;
-      return { counts: {}, more: true };
+      if (isFirst && isValue && clock.monotonicMs() - beganMs < TOLD_MS) return { counts: {}, more: true };
+      throw error;
     }
   }
 
@@ -312,7 +319,10 @@ async function readStep(
         const kept = await findUnnoted(tx, reading.shop, { table, keys: found, isHeld });
         return { round: {}, next: after && { ...step, after }, kept: kept.length };
       }
-      return { round: { rows: absent.map((key) => ({ ...key, table, row: null })) }, next: after && { ...step, after } };
+      return {
+        round: { rows: absent.map((key) => ({ ...key, table, row: null })) },
+        next: after && { ...step, after },
+      };
     }
     case "requests": {
       const requests = await readOpenRequests(tx, reading, step.after);
