@@ -30,7 +30,8 @@ One YAML file, \`/etc/erp-bridge/config.yaml\` unless another one is named. \`er
 (the same as \`config/config.example.yaml\`), \`erp-bridge check\` reads it and shows all its errors at once,
 \`erp-bridge config show\` prints what is in effect, and \`erp-bridge config schema\` prints a JSON Schema for editors.
 
-- Unknown and duplicate keys, wrong units and wrong types are errors. A group without keys stands for its defaults.
+- Unknown and duplicate keys, wrong units and wrong types are errors. A group without keys stands for its defaults. The file that \`init\` writes has every
+  group: put new keys into it.
 - YAML 1.2: \`yes\`, \`no\`, \`on\` and \`off\` are text. UTF-8 without a byte order mark, at most 1 MB, no tabs for indenting.
 - \`\${VAR}\` and \`\${VAR:-default}\` work inside values, after parsing, so a variable never changes the structure. In quotes
   where braces would otherwise begin a group: \`{ connect: "\${CONNECT:-5s}" }\`. A variable that is not set is an error.

@@ -47,7 +47,8 @@ export function resolveSecret({ inline, ...sources }: CredentialSources): Secret
   const secret = read.text.replace(/[\r\n]+$/, "");
   const problem = secretProblem(secret);
   if (problem !== null) return { key, isElsewhere: false, problem: read.about(problem) };
-  return { secret, file: read.file, warnings: read.isOpen ? [m.config.openSecretFile] : [] };
+  const { file, openFile } = read;
+  return { secret, file, warnings: openFile === null ? [] : [m.config.openSecretFile({ file: openFile })] };
 }
 
 function secretProblem(secret: string): Message | null {
@@ -63,8 +64,8 @@ interface ReadCredential {
   text: string;
   /** Null where systemd passed it. */
   file: string | null;
-  /** Readable by every user of this machine. */
-  isOpen: boolean;
+  /** Its path where every user of this machine may read it, else null. */
+  openFile: string | null;
   about: (problem: Message) => Message;
 }
 
@@ -83,6 +84,6 @@ export function readCredential(
     namedFile === undefined ? path.join(folder, credential) : path.resolve(path.dirname(configFile), namedFile);
   const read = readSmallFile(file, FILE_BYTES_MAX);
   if ("problem" in read) return { problem: about(read.problem), isForbidden: read.code === "EACCES" };
-  const isOpen = (read.mode & 0o004) !== 0;
-  return { text: read.bytes.toString("utf8"), file: namedFile === undefined ? null : file, isOpen, about };
+  const openFile = (read.mode & 0o004) === 0 ? null : file;
+  return { text: read.bytes.toString("utf8"), file: namedFile === undefined ? null : file, openFile, about };
 }

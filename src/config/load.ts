@@ -151,7 +151,7 @@ export function parseConfig({ text, file, env, mode = 0, version, need = "needed
       ...secret.warnings,
       ...mirror.warnings,
       ...ignoredVariables(env),
-      ...(isBare ? [m.config.openConfiguration] : []),
+      ...(isBare ? [m.config.openConfiguration({ file })] : []),
       ...partialKeyWarnings(config),
     ],
   };

@@ -40,7 +40,8 @@ export function resolveMirrorUrl({
   const url = read.text.trim();
   const problem = problemOfUrl(url);
   if (problem !== null) return { key, problem: m.config.fileUnreadable({ problem }), isElsewhere: false, isOfFile };
-  return { url, file: read.file, warnings: read.isOpen ? [m.config.openMirrorUrl] : [] };
+  const { file, openFile } = read;
+  return { url, file, warnings: openFile === null ? [] : [m.config.openMirrorUrl({ file: openFile })] };
 }
 
 function problemOfUrl(url: string): Message | null {

@@ -32,6 +32,11 @@ describe("the language of a command", () => {
     expect(err).not.toMatch(/\b(must|known|meaning|Correct)\b/);
   });
 
+  it("names what is wrong with the file as a whole", async () => {
+    const { err } = await runCommand(["check", "--config", writeConfig(`${MINIMAL}http:\n\tlisten: off\n`)], RUSSIAN);
+    expect(err).toMatch(/:\d+:1: файл: отступ сделан табуляцией/);
+  });
+
   it("is that of the configuration where one is written there", async () => {
     const inEnglish = writeConfig(`${MINIMAL}language: en\n`);
     expect((await runCommand(["status", "--config", inEnglish], RUSSIAN)).err).toContain("There is no database at");

@@ -53,7 +53,10 @@ const IN_FILE: [name: string, mistake: Mistake][] = [
   ],
   [
     "a schedule in words",
-    { rest: "orders:\n  schedule: every minute", expected: "orders.schedule: is not a schedule that cron understands" },
+    {
+      rest: "orders:\n  schedule: every minute",
+      expected: 'orders.schedule: is not a schedule of cron such as "*/5 * * * *"',
+    },
   ],
   [
     "a placeholder without quotes",

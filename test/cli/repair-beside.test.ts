@@ -11,9 +11,11 @@ describe("repairs on a database of its own or beside a daemon", () => {
     shop.sandbox.service.changeOrder(ids[0]!, { status: "paid" });
     expect(await shop.command("sync", "reconcile")).toMatchObject({
       code: 0,
-      out: "reconcile: 4 checked, 1 differs, 4 sound",
+      out: "reconcile: 4 checked, 1 differs, 4 payloads sound",
     });
-    expect(await shop.command("sync", "reconcile")).toMatchObject({ out: "reconcile: 4 checked, 0 differ, 4 sound" });
+    expect(await shop.command("sync", "reconcile")).toMatchObject({
+      out: "reconcile: 4 checked, 0 differ, 4 payloads sound",
+    });
   });
 
   inWhole("orders/remap").it(

@@ -42,9 +42,13 @@ const BAD: [name: string, text: string, expected: string[]][] = [
   [
     "a duplicate key",
     "log:\n  level: info\n  level: warn",
-    ["7:3 log.level: is a duplicate; it stands in line 6 already"],
+    ["7:3 log.level: is a duplicate; it stands in line 6 already: keep all of it there"],
   ],
-  ["a duplicate section", "log: {}\nlog: {}", ["6:1 log: is a duplicate; it stands in line 5 already"]],
+  [
+    "a duplicate section",
+    "log: {}\nlog: {}",
+    ["6:1 log: is a duplicate; it stands in line 5 already: keep all of it there"],
+  ],
   [
     "a duration without a unit",
     "updates:\n  overlap: 600",
@@ -86,12 +90,12 @@ const BAD: [name: string, text: string, expected: string[]][] = [
   [
     "a schedule that is none",
     "orders: { schedule: every minute }",
-    ["5:21 orders.schedule: is not a schedule that cron understands"],
+    ['5:21 orders.schedule: is not a schedule of cron such as "*/5 * * * *": minute, hour, day, month, weekday'],
   ],
   [
     "a schedule by nickname",
     'orders: { schedule: "@daily" }',
-    ["5:21 orders.schedule: is not a schedule that cron understands"],
+    ['5:21 orders.schedule: is not a schedule of cron such as "*/5 * * * *": minute, hour, day, month, weekday'],
   ],
   [
     "a path without $",
@@ -275,10 +279,10 @@ describe("a wrong configuration", () => {
       `${FILE}:4:15 log.level: must be one of debug, info, warn, error`,
       "    log: { level: loud }",
       "  The least important messages that are written.",
-      `${FILE}:5:1 log: is a duplicate; it stands in line 4 already`,
+      `${FILE}:5:1 log: is a duplicate; it stands in line 4 already: keep all of it there`,
       "    log: {}",
       "  What the program logs.",
-      `${FILE}:6:21 orders.schedule: is not a schedule that cron understands`,
+      `${FILE}:6:21 orders.schedule: is not a schedule of cron such as "*/5 * * * *": minute, hour, day, month, weekday`,
       "    orders: { schedule: x, batch: { orders: y } }",
       "  When new orders are pulled (cron).",
       `${FILE}:6:41 orders.batch.orders: is not a path such as $.key: a path begins with $ (column 1)`,

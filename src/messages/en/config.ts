@@ -30,7 +30,8 @@ export const config = {
   unknownAnchor: "refers to an anchor that does not exist",
   holdsOddKey: "holds a key that is no text",
   bareBraces: "must stand in quotes: YAML reads bare braces as a group of keys",
-  duplicateKey: ({ line }: { line: number }) => `is a duplicate; it stands in line ${line} already`,
+  duplicateKey: ({ line }: { line: number }) =>
+    `is a duplicate; it stands in line ${line} already: keep all of it there`,
   forbiddenName: "is a name that cannot be used",
   inexactNumber: "is a number too large to be exact; put it in quotes if it is text",
   levelMissing:
@@ -60,7 +61,7 @@ export const config = {
   controlCharacter: "holds a control character",
   notSelect: "begins with neither SELECT, WITH nor VALUES",
   mustBe: ({ kind }: { kind: Said }) => `must be ${kind}`,
-  notSchedule: "is not a schedule that cron understands",
+  notSchedule: 'is not a schedule of cron such as "*/5 * * * *": minute, hour, day, month, weekday',
   notAnswerPath: "is not a path such as $.key",
   notCalculation: "is not a calculation such as quantity - reserved",
   notTemplate: "is not a template such as {name}",
@@ -68,8 +69,8 @@ export const config = {
   initWritesOne: ({ init }: { init: string }) => `${init} writes a commented one`,
   configurationFile: ({ problem }: { problem: Said }) => `the configuration file ${problem}`,
   theFile: ({ problem }: { problem: Said }) => `the file ${problem}`,
-  openConfiguration:
-    "the configuration file holds the client secret and may be read by every user of this machine; take that away with chmod o-r",
+  openConfiguration: ({ file }: { file: string }) =>
+    `every user of this machine may read ${file}, which holds the client secret; close it: chmod o-r ${file}`,
   untoldKey: ({ feed, columns }: { feed: string; columns: readonly string[] }) =>
     `imports.${feed}.record lacks ${columns.join(", ")} of the key: two rows may name one article, and the one that is sent last counts; put the column into the record, or take it out of imports.${feed}.key`,
   nameOfDatabase: "is a name that belongs to the database itself",
@@ -85,8 +86,8 @@ export const config = {
   noCertificate: ({ file }: { file: string }) => `service.ca_file: ${file} holds no certificate in PEM form.`,
   askForCertificate:
     "Ask the network's administrator for the authority's certificate; it begins with -----BEGIN CERTIFICATE-----",
-  openSecretFile:
-    "the file of the client secret may be read by every user of this machine; take that away with chmod o-r",
+  openSecretFile: ({ file }: { file: string }) =>
+    `every user of this machine may read ${file}, which holds the client secret; close it: chmod o-r ${file}`,
   twoSecrets: "stands beside client_secret_file; keep one of the two",
   noSecret: "lacks the secret: write client_secret_file, or give systemd the credential client-secret",
   empty: "is empty",
@@ -106,7 +107,8 @@ export const config = {
     `the mirror has no address and stands still; orders and feeds go on. ${key}: ${problem}`,
   noMirrorUrl: "lacks the address: write url_file, or give systemd the credential mirror-url",
   noShopKey: "lacks shop, this shop's key",
-  openMirrorUrl: "the file with the mirror's address can be read by every user of this machine; close it: chmod o-r",
+  openMirrorUrl: ({ file }: { file: string }) =>
+    `every user of this machine may read ${file}, which holds the mirror's address; close it: chmod o-r ${file}`,
   notTimezone: "is not a time zone such as UTC, Europe/Moscow or +03:00",
   notRegularFile: "is no regular file",
   tooLarge: ({ bytesMax }: { bytesMax: number }) => `is larger than ${bytesMax} bytes`,

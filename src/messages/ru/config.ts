@@ -31,7 +31,7 @@ export const config = {
   unknownAnchor: "ссылается на якорь, которого нет",
   holdsOddKey: "содержит ключ, который не является текстом",
   bareBraces: "нужны кавычки: фигурные скобки без кавычек YAML читает как группу ключей",
-  duplicateKey: ({ line }) => `повторяется; ключ уже есть в строке ${line}`,
+  duplicateKey: ({ line }) => `повторяется; ключ уже есть в строке ${line}: оставьте всё там`,
   forbiddenName: "это имя использовать нельзя",
   inexactNumber: "число слишком велико, чтобы быть точным; если это текст, возьмите его в кавычки",
   levelMissing:
@@ -62,16 +62,16 @@ export const config = {
   controlCharacter: "содержит управляющий символ",
   notSelect: "не начинается с SELECT, WITH или VALUES",
   mustBe: ({ kind }) => `должно быть: ${kind}`,
-  notSchedule: "это не расписание в понятном cron виде",
+  notSchedule: 'это не расписание cron вида "*/5 * * * *": минута, час, день, месяц, день недели',
   notAnswerPath: "это не путь вида $.key",
   notCalculation: "это не вычисление вида quantity - reserved",
   notTemplate: "это не шаблон вида {name}",
   badProperty: "не годится как имя свойства",
   initWritesOne: ({ init }) => `Файл с пояснениями создаёт ${init}.`,
   configurationFile: ({ problem }) => `файл настроек ${problem}`,
-  theFile: ({ problem }) => `файл ${problem}`,
-  openConfiguration:
-    "файл настроек содержит client secret и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",
+  theFile: ({ problem }) => `файл: ${problem}`,
+  openConfiguration: ({ file }) =>
+    `${file} содержит client secret и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r ${file}`,
   untoldKey: ({ feed, columns }) =>
     `в imports.${feed}.record нет части ключа (${columns.join(", ")}): один товар могут назвать две строки, и действует та, что отправлена последней; добавьте столбец в запись или уберите его из imports.${feed}.key`,
   nameOfDatabase: "это имя принадлежит самой базе",
@@ -86,7 +86,8 @@ export const config = {
   authoritiesUnreadable: ({ file, problem }) => `service.ca_file: ${file} ${problem}.`,
   noCertificate: ({ file }) => `service.ca_file: в ${file} нет сертификата в формате PEM.`,
   askForCertificate: "Возьмите сертификат центра у администратора сети; он начинается с -----BEGIN CERTIFICATE-----",
-  openSecretFile: "файл с client secret доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",
+  openSecretFile: ({ file }) =>
+    `${file} содержит client secret и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r ${file}`,
   twoSecrets: "указано вместе с client_secret_file; оставьте что-то одно",
   noSecret: "нет секрета: укажите client_secret_file или передайте через systemd учётные данные client-secret",
   empty: "пуст",
@@ -104,7 +105,8 @@ export const config = {
     `зеркало стоит, потому что у него нет адреса; заказы и выгрузки идут. ${key}: ${problem}`,
   noMirrorUrl: "нет адреса: укажите url_file или передайте через systemd учётные данные mirror-url",
   noShopKey: "нет shop — ключа этого магазина",
-  openMirrorUrl: "файл с адресом зеркала доступен для чтения всем пользователям машины; закройте доступ: chmod o-r",
+  openMirrorUrl: ({ file }) =>
+    `${file} содержит адрес зеркала и доступен для чтения всем пользователям машины; закройте доступ: chmod o-r ${file}`,
   notTimezone: "это не часовой пояс вида UTC, Europe/Moscow или +03:00",
   notRegularFile: "не является обычным файлом",
   tooLarge: ({ bytesMax }) => `больше ${bytesMax} байт`,

@@ -5,7 +5,7 @@ export const statusRu = {
   upToDate: "Всё в порядке.",
   next: "Дальше",
   asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${spanTextRu(ageS)} назад`),
-  askedAt: (at) => (at === null ? "успешных опросов ещё не было" : `опрос в ${at}`),
+  askedAt: (at) => (at === null ? "удачных опросов ещё не было" : `опрос в ${at}`),
   seenAt: (at, text) => `${at}: ${text}`,
   lastOrder: (at) => (at === null ? "заказов ещё не было" : `последний заказ ${at}`),
   waitingForErp: (n, oldestS) =>
