@@ -46,13 +46,18 @@ export function isByHand({ configFile, terminal }: Pick<Call, "configFile" | "te
   return terminal.env["ERP_BRIDGE_CONFIG"] !== configFile && path.dirname(path.resolve(configFile)) !== FOLDER;
 }
 
-/** A command as it is typed for the configuration of this call: with its option, or for its instance's unit. */
-export function asTyped(command: string, call: Pick<Call, "configFile" | "terminal">): string {
+/**
+ * A command as it is typed for the configuration of this call: with its option, or for its instance's unit.
+ * @param pid the daemon that a restart ends first, where no unit does
+ */
+export function asTyped(command: string, call: Pick<Call, "configFile" | "terminal">, pid?: number): string {
   const { configFile, terminal } = call;
   if (terminal.env["ERP_BRIDGE_CONFIG"] === configFile) return command;
   if (command.startsWith("erp-bridge ")) return `${command}${configFlag(configFile)}`;
-  if (isByHand(call) && /^systemctl (start|restart|enable --now) erp-bridge$/.test(command))
-    return `erp-bridge run${configFlag(configFile)}`;
+  if (isByHand(call) && /^systemctl (start|restart|enable --now) erp-bridge$/.test(command)) {
+    const ends = pid !== undefined && command.includes(" restart ") ? `kill -9 ${pid}; ` : "";
+    return `${ends}erp-bridge run${configFlag(configFile)}`;
+  }
   const [, instance] = INSTANCE_FILE.exec(configFile) ?? [];
   return instance === undefined || configFlag(configFile) === ""
     ? command

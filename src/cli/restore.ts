@@ -6,6 +6,7 @@ import { m } from "../messages/messages.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { createTerminalLog } from "../platform/logger.ts";
+import { asTyped } from "./call.ts";
 import { type Call, isYes, load } from "./command.ts";
 import { withProgress } from "./progress.ts";
 import { type RestorePlan, type RestoreReport, restoreDatabase } from "./restore-bridge.ts";
@@ -62,7 +63,8 @@ function describePlan({ copy, database, replaced, newer }: RestorePlan): Message
   return lines;
 }
 
-function printReport({ json, terminal }: Call, report: RestoreReport): void {
+function printReport(call: Call, report: RestoreReport): void {
+  const { json, terminal } = call;
   if (json) {
     terminal.out(jsonLine(report));
     return;
@@ -77,7 +79,7 @@ function printReport({ json, terminal }: Call, report: RestoreReport): void {
   else if (batches > 0) terminal.out(m.restore.fromJournal({ batches, orders }));
   if (torn > 0) terminal.out(m.restore.tornFiles({ torn }));
   for (const note of report.notes) terminal.out(note);
-  if (report.gap === null) terminal.out(m.restore.complete);
+  if (report.gap === null) terminal.out(m.restore.complete({ command: asTyped("systemctl start erp-bridge", call) }));
   else terminal.out(m.restore.gap({ gap: report.gap }));
   terminal.out(m.restore.reopen);
 }

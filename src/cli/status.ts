@@ -104,7 +104,7 @@ async function lookNow(config: SeenConfig, call: Call): Promise<Look> {
   const next = (command: string | null) =>
     command === null || !isTyped(command)
       ? []
-      : [`${statusWords(language).next}: ${paint("name", asTyped(command, call))}`];
+      : [`${statusWords(language).next}: ${paint("name", asTyped(command, call, lock?.holder?.pid))}`];
   const [worst, ...others] = shown.conditions;
   const lines = [
     paint(worst === undefined ? "good" : styleOf(worst), shown.sentence),

@@ -19,6 +19,17 @@ describe("a command that is proposed", () => {
     expect(asTyped(command, { configFile, terminal })).toBe(typed);
   });
 
+  it("ends a daemon that was started by hand before another one is started", () => {
+    const terminal = { env: {}, isTerminal: false, out: () => {}, err: () => {} };
+    const byHand = { configFile: "/srv/shop.yaml", terminal };
+    expect(asTyped("systemctl restart erp-bridge", byHand, 4711)).toBe(
+      "kill -9 4711; erp-bridge run --config /srv/shop.yaml",
+    );
+    expect(asTyped("systemctl start erp-bridge", byHand, 4711)).toBe("erp-bridge run --config /srv/shop.yaml");
+    const ofUnit = { configFile: "/etc/erp-bridge/north.yaml", terminal };
+    expect(asTyped("systemctl restart erp-bridge", ofUnit, 4711)).toBe("systemctl restart erp-bridge@north");
+  });
+
   itWhole("names no unit for a daemon that was started by hand and does not answer, nor its journal", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
@@ -29,7 +40,7 @@ describe("a command that is proposed", () => {
     shop.write(`UPDATE flows SET failing_since = '2026-01-01T00:00:00.000Z', last_run_at = NULL`);
     const { out } = await shop.command("status");
     expect(out).toContain("see its log, then stop it and start it anew");
-    expect(out).toContain(`erp-bridge run --config ${shop.configFile}`);
+    expect(out).toContain(`kill -9 ${daemon.child.pid}; erp-bridge run --config ${shop.configFile}`);
     expect(out).not.toMatch(/systemctl|journalctl/);
   });
 

@@ -86,7 +86,7 @@ export const restore = {
   broughtOver: ({ carried }: { carried: Said }) => `Brought over from it: ${carried}.`,
   tornFiles: ({ torn }: { torn: number }) =>
     `${counted(torn, "journal file")} with an unfinished entry at the end; its batch was never confirmed.`,
-  complete: "Nothing is missing. Start the daemon: systemctl start erp-bridge",
+  complete: ({ command }: { command: string }) => `Nothing is missing. Start the daemon: ${command}`,
   reopen: "Programs that had the database open, such as the ERP, must open it again.",
   verifying: ({ file }: { file: string }) => `Verifying ${file}`,
   noFile: ({ file }: { file: string }) => `There is no file ${file}.`,

@@ -79,7 +79,7 @@ export const restore = {
   broughtOver: ({ carried }) => `Перенесено из неё: ${carried}.`,
   tornFiles: ({ torn }) =>
     `Журнальных файлов, оборванных на незаконченной записи: ${torn}; такая пачка не подтверждалась.`,
-  complete: "Ничего не потеряно. Запустите службу: systemctl start erp-bridge",
+  complete: ({ command }) => `Ничего не потеряно. Запустите службу: ${command}`,
   reopen: "Программы, у которых база была открыта, например ERP, должны открыть её заново.",
   verifying: ({ file }) => `Проверка ${file}`,
   noFile: ({ file }) => `Файла ${file} нет.`,
