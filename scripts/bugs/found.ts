@@ -180,7 +180,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     tested(
       "test/feeds/counted-short.test.ts",
       "what a count of none means found out only by a record accepted before it",
-      { of: "noteAccepted", does: "pass.lastAccepted = entry;" },
+      { of: "settleOpen", does: "return;" },
       "src/feeds/count-probe.ts",
     ),
     tested(

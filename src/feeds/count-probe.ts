@@ -25,7 +25,7 @@ export class CountProbe {
   readonly #forms: AnswerForms;
   readonly #ask: Ask;
   /** A count that was 0 while no accepted record could show what it counts. */
-  #open: string | undefined;
+  openCount: string | undefined;
 
   constructor(context: FeedContext, { rules, forms, ask }: { rules: FeedRules; forms: AnswerForms; ask: Ask }) {
     this.#context = context;
@@ -65,7 +65,7 @@ export class CountProbe {
     const rules = this.#rules;
     const again = await this.#findOut(pass, name);
     if (again !== undefined) return again === 0;
-    this.#open = name;
+    this.openCount = name;
     for (const { id } of rows) pass.undecided.add(id);
     const isAlready = (row: OutboxRow) => {
       const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
@@ -75,10 +75,9 @@ export class CountProbe {
     return !isPartOfShort(pass, rows) && rows.every(isAlready);
   }
 
-  /** To be called where a record was accepted: finds out the meaning of a count that was 0 before, also in an earlier pass. */
-  async noteAccepted(pass: SendPass, entry: Entry | undefined): Promise<void> {
-    pass.lastAccepted = entry;
-    if (this.#open !== undefined) await this.#findOut(pass, this.#open);
+  /** To be called where a record was accepted while a count is open: finds out its meaning, also of an earlier pass. */
+  async settleOpen(pass: SendPass): Promise<void> {
+    if (this.openCount !== undefined) await this.#findOut(pass, this.openCount);
   }
 
   /** The count for a record that was accepted just now, sent again. */
@@ -86,7 +85,7 @@ export class CountProbe {
     const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
     if (again === undefined) return undefined;
     await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
-    this.#open = undefined;
+    this.openCount = undefined;
     pass.undecided.clear();
     return again;
   }

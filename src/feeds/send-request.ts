@@ -167,7 +167,10 @@ export class SendRequest {
       throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
     }
     await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
-    if (found === undefined && named.length === 0) await this.#counts.noteAccepted(pass, entries.at(-1));
+    if (found === undefined && named.length === 0) {
+      pass.lastAccepted = entries.at(-1);
+      if (this.#counts.openCount !== undefined) await this.#counts.settleOpen(pass);
+    }
     return { kind: "accepted", status, accepted: counted.size, named };
   }
 
