@@ -13,7 +13,7 @@ import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
-import { ServiceError } from "../service/service-error.ts";
+import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import {
   loadRefusedConfirms,
@@ -302,7 +302,7 @@ export class ConfirmBatches {
     const unreached = pass.isAnswered && failure.code === "unreachable" ? this.#waits.countUnreached(row) : 0;
     const failures = unreached > 0 ? unreached : endsPull(failure) ? 0 : row.confirmAttempts;
     const isAlone = pass.isAnswered && (isWaitOfOne(failure) || failures >= FAILURES_OF_ONE_MAX);
-    if (isAlone) this.#waits.wait(row, askedWaitOf(failure));
+    if (isAlone) this.#waits.wait(row, askedWaitMs(failure));
     await commit(this.#context, pass.signal, () => {
       if (isForbidden || isAlone) this.#waits.save();
       markConfirmFailed(store, row.id, { error, reached });
@@ -376,8 +376,4 @@ function endsPull(failure: BridgeError): boolean {
 function isWaitOfOne(failure: BridgeError): boolean {
   if (!(failure instanceof ServiceError) || asksAllToWait(failure)) return false;
   return failure.code === "rate_limited" || failure.retryAfterMs !== undefined;
-}
-
-function askedWaitOf(failure: BridgeError): number {
-  return failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
 }

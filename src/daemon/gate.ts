@@ -87,9 +87,7 @@ export class HoldGate {
     const due: { hold: HoldRow; windowMs: number }[] = [];
     let held: HoldRow | undefined;
     let leftMs = 0;
-    for (const hold of areas.flatMap((area) => this.#holdsOf(area))) {
-      const windowMs = BLOCKING[hold.reason];
-      if (windowMs === undefined || !appliesTo(hold, areas)) continue;
+    for (const { hold, windowMs } of this.#stopping(areas)) {
       // All holds are checked, so that their waits run in parallel.
       if (this.#isWaiting(hold, windowMs, areas)) {
         held ??= hold;
@@ -123,11 +121,10 @@ export class HoldGate {
     return { state: "probe", holds: due.map(({ hold }) => hold) };
   }
 
-  /** Whether a hold stops jobs of these areas, its own name last, due for a probe or not. Such a job is the first to run once none does. */
+  /** Whether a hold stops a job of these areas, due for a probe or not; its own name comes last. */
   isHeld(areas: readonly string[]): boolean {
-    const stops = (hold: HoldRow) => BLOCKING[hold.reason] !== undefined && appliesTo(hold, areas);
     try {
-      return areas.some((area) => this.#holdsOf(area).some(stops));
+      return this.#stopping(areas).length > 0;
     } catch {
       // The pass itself reports that the database cannot be read.
       return true;
@@ -321,6 +318,18 @@ export class HoldGate {
     return isWaiting;
   }
 
+  /** The holds that stop a job of these areas, with the time between two probes; null: only a person ends the hold. */
+  #stopping(areas: readonly string[]): { hold: HoldRow; windowMs: number | null }[] {
+    return areas
+      .flatMap((area) => this.#holdsOf(area))
+      .flatMap((hold) => {
+        const windowMs = BLOCKING[hold.reason];
+        // `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows.
+        const isOther = hold.scope === "flow" && hold.area !== areas.at(-1);
+        return windowMs === undefined || isOther ? [] : [{ hold, windowMs }];
+      });
+  }
+
   #holdsOf(area: string): HoldRow[] {
     const rows = loadHoldsOf(this.#context.store, area);
     const unsaved = [...this.#unsaved.values()].filter(
@@ -358,9 +367,4 @@ function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {
 
 function flowKeyOf(hold: HoldRow, areas: readonly string[]): string {
   return `${keyOf(hold)}\n${areas.join()}`;
-}
-
-/** `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows. */
-function appliesTo({ area, scope }: HoldRow, areas: readonly string[]): boolean {
-  return scope !== "flow" || area === areas.at(-1);
 }

@@ -116,7 +116,7 @@ function make<C extends Code>(code: C, subject: string, since: string | null, pa
 }
 
 function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condition[] {
-  const { met, doubt, journalSince, unanswered, pageSilent } = facts;
+  const { met, databaseProblem, journalSince, unanswered, pageSilent } = facts;
   const list: Condition[] = [];
   const isDatabase = met !== undefined && isOfDatabase(met);
   if (met !== undefined) {
@@ -130,7 +130,8 @@ function ofDaemon(facts: Facts, { nowMs, isRunning, silentMs = 0 }: Now): Condit
   if (facts.changed !== undefined) list.push(make("objects_changed", "database", null, { names: facts.changed }));
   // The daemon's own database trouble reports the same.
   if (journalSince !== undefined && !isDatabase) list.push(make("foreign_journal", "database", journalSince, {}));
-  if (doubt !== undefined) list.push(make(DATABASE_PROBLEM_CODES[doubt.kind], "database", doubt.since, {}));
+  if (databaseProblem !== undefined)
+    list.push(make(DATABASE_PROBLEM_CODES[databaseProblem.kind], "database", databaseProblem.since, {}));
   const fence = fenceOf(facts);
   if (fence !== undefined) list.push(fence);
   // A fenced daemon must not be started.

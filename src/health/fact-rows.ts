@@ -179,7 +179,7 @@ function loadDiskSpace(store: Store): DiskSpace | undefined {
   }
 }
 
-function loadDatabaseProblem(store: Store): Facts["doubt"] {
+function loadDatabaseProblem(store: Store): Facts["databaseProblem"] {
   const note = readNote(store.path);
   const kind = problemOf(progressOf(store.db, note), note);
   return kind === undefined || note === undefined ? undefined : { kind, since: note.at };
@@ -319,7 +319,7 @@ export function loadFacts(store: Store): Facts {
     pageSilent: loadPageSilent(store),
     formerRows: read(() => loadFormerRows(store), []),
     mirror: read(() => loadMirror(store), undefined),
-    doubt: loadDatabaseProblem(store),
+    databaseProblem: loadDatabaseProblem(store),
     journalSince: journalSince(store.path),
     met: store.troubles.first,
     unanswered: read(() => loadUnansweredSince(store), undefined),

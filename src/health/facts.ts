@@ -72,7 +72,7 @@ export interface Facts {
   /** Absent where there is no mirror. `fenced`: another machine has taken over the shop; which one, and what to do. */
   mirror?: (MirrorFacts & { fenced?: Message | undefined }) | undefined;
   /** Why the database must be verified; set until the daemon has been restarted. */
-  doubt?: { kind: DatabaseProblem; since: string } | undefined;
+  databaseProblem?: { kind: DatabaseProblem; since: string } | undefined;
   /** Since when a file DATABASE-journal locks other programs out. */
   journalSince?: string | undefined;
   /** The bridge's objects that are missing or were changed; facts that depend on them are unknown. */

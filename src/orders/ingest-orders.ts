@@ -60,10 +60,10 @@ import { queueSecondRead } from "./second-reads.ts";
 import { isOddStatus } from "./status-names.ts";
 
 /**
- * `queued`: a read of the order was queued. `refreshed`: only ignored fields, such as the timestamp, differ; the payload
+ * `owed`: a read of the order was queued; runs store their counts under these names. `refreshed`: only ignored fields, such as the timestamp, differ; the payload
  * was replaced without a new revision.
  */
-export type IngestResult = "created" | "changed" | "refreshed" | "same" | "queued" | "quarantined";
+export type IngestResult = "created" | "changed" | "refreshed" | "same" | "owed" | "quarantined";
 
 /** Whether the order has no new revision. */
 export function isUnchanged(result: IngestResult): boolean {
@@ -109,9 +109,9 @@ export function ingestRecord(
 ): IngestResult {
   if (!record.ok) return ingestBad(options, record);
   const result = ingestGood(options, record);
-  if (result === "quarantined" || result === "queued" || !ambiguous?.has(record.orderId)) return result;
+  if (result === "quarantined" || result === "owed" || !ambiguous?.has(record.orderId)) return result;
   queueWholeRead(options, record, hashContent(options, record));
-  return isUnchanged(result) ? "queued" : result;
+  return isUnchanged(result) ? "owed" : result;
 }
 
 function ingestBad(options: IngestOptions, record: AnswerRecord & { ok: false }): IngestResult {
@@ -153,7 +153,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
     if (mark.removedAt === null) return "same";
     // The order was marked as removed, but a known record of it is served: the service has it.
     requestRead(store, record, options.at);
-    return "queued";
+    return "owed";
   }
   const text = textOf(options.bytes, record.span);
   const said = { text, mapping };
@@ -210,13 +210,13 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
   const counted = plan.kind === "apply" || plan.kind === "refresh";
   if (counted && wasLeft(options, record, read.values)) {
     queueWholeRead(options, record, contentHash);
-    return "queued";
+    return "owed";
   }
   if (counted && isOfFuture(options, record, read.values)) {
     // A timestamp in the future is newer than any read of the order, so the record must not fence the read.
     saveSourceHash(store, { orderKey, source, hash: record.hash, contentHash });
     requestRead(store, record, options.at);
-    return "queued";
+    return "owed";
   }
   // The cancellation changed what is stored, so the record is judged once more.
   const isOvertaking = counted && isCancelled === stored.isCancelled;
@@ -228,7 +228,7 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
       return "same";
     case "read":
       queueWholeRead(options, record, contentHash);
-      return "queued";
+      return "owed";
     case "refresh":
       keepContentHash(store, mark, payloadContentHash);
       applyOrderChange(store, { ...content, contentHash, orderKey, event: null, eventSource: source });

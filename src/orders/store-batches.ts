@@ -425,7 +425,7 @@ function hasNews({ state }: BatchRow, results: readonly IngestResult[]): boolean
 
 /** Whether the record itself was stored, or quarantined. What a part of a batch has its order read for may be the same at each hand-out. */
 function isKept(result: IngestResult): boolean {
-  return result !== "same" && result !== "queued";
+  return result !== "same" && result !== "owed";
 }
 
 function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {

@@ -70,7 +70,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
   const ingested = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
   if (ingested === "quarantined") return { outcome: "held", reason: row.reason };
   markQuarantined(store, row.id, "released");
-  return ingested === "queued"
+  return ingested === "owed"
     ? { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" }
     : { outcome: "released", reason: null };
 }

@@ -67,6 +67,11 @@ export class ServiceError extends BridgeError {
   }
 }
 
+/** For how long the service asked this request to wait, in milliseconds; 0 where it named no time. */
+export function askedWaitMs(error: unknown): number {
+  return error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
+}
+
 /**
  * What an HTTP status means for the bridge (the table "what each answer means" in the documentation). 2xx has no code.
  * After 5xx and 408 the service may have acted, so the effect is unknown; after any other refusal it has not.

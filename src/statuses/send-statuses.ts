@@ -16,7 +16,7 @@ import { loadQueuedRead } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { hasUnstored } from "../records/unstored-records.ts";
-import { ServiceError } from "../service/service-error.ts";
+import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import type { OrderReader, ReadableOrder } from "../updates/read-order.ts";
 import { ReadPass } from "../updates/read-pass.ts";
 import { statusRetryMs } from "./judge-status.ts";
@@ -269,10 +269,10 @@ export class SendStatuses implements Job {
 
   /** Returns whether others were accepted meanwhile: then the failure is this request's own. */
   #postponeFailed(request: StatusRequest, error: unknown, leastMs = 0): boolean {
-    const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
     const isFirst = !this.#waiting.has(request.id);
     // After a lost answer the order is read as soon as the request can no longer arrive; only then waits grow.
-    const waitMs = leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedMs, statusRetryMs(request.attempts + 1));
+    const waitMs =
+      leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedWaitMs(error), statusRetryMs(request.attempts + 1));
     const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
     return this.#postpone(request, waitMs, isNowhere);
   }

@@ -48,10 +48,10 @@ export function applyChange(
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {
     // The change was known when the newer version was stored, so it is no reason to fence the read.
     requestRead(store, { orderId, serviceId }, at);
-    return "queued";
+    return "owed";
   }
   // The content hash, so that a change of an unknown order is quarantined once whatever its order of keys.
-  const owed = {
+  const read = {
     orderId,
     serviceId,
     source: "update" as const,
@@ -59,8 +59,8 @@ export function applyChange(
     recordHash: contentHash,
     contentHash,
   };
-  queueOrderRead({ store, rules }, owed, at);
-  return "queued";
+  queueOrderRead({ store, rules }, read, at);
+  return "owed";
 }
 
 /**

@@ -190,7 +190,7 @@ export class FindUnnamed {
     const isBehind =
       this.#reader.isBehind({ announced, own: this.#reader.timestampOf(answer) }) &&
       Date.parse(at) - Date.parse(firstSeenAt) < BEHIND_FOR_MS;
-    if (ingested === "queued" || ingested === "quarantined" || isBehind || !answer.record.ok) return "other";
+    if (ingested === "owed" || ingested === "quarantined" || isBehind || !answer.record.ok) return "other";
     releaseStored(this.#context.store, id, answer.record.orderId);
     return ingested;
   }

@@ -147,7 +147,7 @@ export class OrderReader {
   readonly store = (answer: OrderAnswer, at: string, acceptedLoss?: LostPart): IngestResult => {
     if (!this.isStale(answer)) return this.storeAnyway(answer, at, acceptedLoss);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
-    return "queued";
+    return "owed";
   };
 
   /**

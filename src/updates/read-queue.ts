@@ -12,7 +12,7 @@ import { deleteQueuedRead, postponeRead, type QueuedRead } from "../pass/positio
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../pass/quarantine-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { ServiceError } from "../service/service-error.ts";
+import { askedWaitMs } from "../service/service-error.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
 /** First wait of an order that cannot be read; doubles with each of its own failures. */
@@ -50,8 +50,7 @@ export class ReadQueue {
     const { orderId } = queued;
     if (attempts >= CANCELLED_TRIES)
       takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
-    const askedMs = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedMs), WAIT_MAX_MS);
+    const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedWaitMs(error)), WAIT_MAX_MS);
     this.wait(queued, { attempts, error, waitMs });
   }
 

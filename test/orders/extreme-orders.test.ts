@@ -124,7 +124,7 @@ whole.describe("a record of an order, whatever it holds", { timeout: 90_000 }, (
         expect(["created", "quarantined"], name).toContain(first);
         expect(take(source, recordWith(id, place, T1)), name).toBe("same");
         // A good version afterwards, and the extreme one once more under a later timestamp.
-        expect(["created", "changed", "queued"], name).toContain(take(source, recordWith(id, GOOD, T2)));
+        expect(["created", "changed", "owed"], name).toContain(take(source, recordWith(id, GOOD, T2)));
         take(source, recordWith(id, place, "2026-03-01T12:00:50.000Z"));
         expect(["changed", "same", "created"], name).toContain(take("snapshot", recordWith(id, GOOD, T2)));
       }
@@ -148,7 +148,7 @@ whole.describe("a record of an order, whatever it holds", { timeout: 90_000 }, (
         for (const [from, each, at] of steps) {
           const text = recordWith(id, each, at);
           const taken = take(from, text);
-          expect(["created", "changed", "refreshed", "same", "queued", "quarantined"]).toContain(taken);
+          expect(["created", "changed", "refreshed", "same", "owed", "quarantined"]).toContain(taken);
           // The same snapshot again is no news.
           if (from === "snapshot") expect(take(from, text)).toBe("same");
         }

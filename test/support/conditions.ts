@@ -63,9 +63,9 @@ const met = (of: "write" | "reload", code: "disk_full" | "config_invalid") => ({
 /** For each code, facts that raise it and no other. */
 export const SAMPLES: Record<Code, Partial<Facts>> = {
   database_trouble: met("write", "disk_full"),
-  database_damaged: { doubt: { kind: "damage", since: ago(5) } },
-  database_log_cut: { doubt: { kind: "log", since: ago(5) } },
-  database_older: { doubt: { kind: "older", since: ago(5) } },
+  database_damaged: { databaseProblem: { kind: "damage", since: ago(5) } },
+  database_log_cut: { databaseProblem: { kind: "log", since: ago(5) } },
+  database_older: { databaseProblem: { kind: "older", since: ago(5) } },
   foreign_journal: { journalSince: ago(5) },
   reload_failed: met("reload", "config_invalid"),
   credential_replaced: { notices: [{ name: "credential", since: ago(5) }] },

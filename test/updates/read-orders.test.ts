@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { m } from "../../src/messages/messages.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
@@ -57,6 +58,39 @@ describe("an order that cannot be read", () => {
     await test.poll();
     expect(test.statusOf(bad)).toEqual({ status: "paid", revision: 2 });
     expect(owedOfShop()).toEqual([]);
+  });
+
+  it("waits as long as it was asked, and lets the others wait a minute at most", async () => {
+    const test = await startWithIll(3);
+    const [bad, good] = test.ids as [string, string];
+    const asked = () => test.sandbox.ledger.ofKind("snapshot").filter(({ path }) => path.endsWith(`/${bad}`)).length;
+    const busy = { kind: "status", status: 429, headers: { "retry-after": "1800" } } as const;
+    test.ill.set(bad, busy);
+    test.change(bad, { status: "paid" });
+    await test.run("updates");
+    expect(asked()).toBe(1);
+    test.change(good, { status: "paid" });
+    for (let minutes = 1; minutes < 30; minutes++) {
+      test.clock.advance(60_000);
+      await test.run("updates");
+      if (minutes === 2) expect(test.statusOf(good).status).toBe("paid");
+    }
+    expect(asked()).toBe(1);
+    test.ill.clear();
+    test.clock.advance(60_000);
+    await test.run("updates");
+    expect([asked(), test.statusOf(bad).status]).toEqual([2, "paid"]);
+  });
+
+  it("is counted in its run under a name that has words", async () => {
+    const test = await startWithIll(2, { service: { updates: { carry: "changes" } } });
+    changeAll(test);
+    for (const id of test.ids) test.ill.set(id, { kind: "html" });
+    await test.run("updates");
+    const sql = "SELECT counts FROM runs WHERE job = 'updates' ORDER BY id DESC LIMIT 1";
+    const [run] = test.rows<{ counts: string }>(sql);
+    expect(JSON.parse(run?.counts ?? "")).toEqual({ owed: 2 });
+    expect(Object.keys(m.counts)).toContain("owed");
   });
 
   itWhole(

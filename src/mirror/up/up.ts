@@ -58,7 +58,7 @@ const OUTCOMES_MAX = 500;
 const KEYS_MAX = 2_000;
 
 /** A failure that took longer is one of the pass, so that `status` shows it while the row is isolated. */
-const TOLD_MS = 3_000;
+const SLOW_MS = 3_000;
 
 /** The result of a round in SQLite, to be written to PostgreSQL. */
 interface Settled {
@@ -136,7 +136,7 @@ export class Up implements MirrorPart {
       const isFirst = !this.#isCareful;
       this.#isCareful ||= mayBeOfValue(error);
       // Tries again at once, so that the row is isolated.
-      if (isFirst && isValue && clock.monotonicMs() - beganMs < TOLD_MS) return { counts: {}, more: true };
+      if (isFirst && isValue && clock.monotonicMs() - beganMs < SLOW_MS) return { counts: {}, more: true };
       throw error;
     }
   }
