@@ -6,6 +6,7 @@ import { readAside, readHere } from "../config/read-files.ts";
 import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
+import { isLocked, runningError } from "../database/instance-lock.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/message.ts";
@@ -108,6 +109,9 @@ async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAcco
   const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
   const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
   if (lock.state === "taken") {
+    const { path: database } = config.database;
+    const other = isLocked(database);
+    if (other !== undefined && other.holder?.pid !== process.pid) throw runningError(database);
     throw new BridgeError("instance_running", m.daemon.accountTaken({ clientId, baseUrl }), {
       hint: m.daemon.ownAccounts,
     });

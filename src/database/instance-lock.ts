@@ -175,7 +175,8 @@ function closeQuietly(db: Database.Database | undefined): void {
   }
 }
 
-function runningError(databasePath: string, lockPath: string): BridgeError {
+/** Names the process that holds the lock of this database. */
+export function runningError(databasePath: string, lockPath = lockPathOf(databasePath)): BridgeError {
   const holder = readHolder(lockPath);
   const file = databasePath;
   const text = holder === undefined ? m.database.inUse({ file }) : m.database.inUseBy({ file, ...holder });

@@ -103,6 +103,9 @@ describe("the instances of one machine", () => {
     expect(await other.exited).toMatchObject({ code: 75 });
     expect(other.stderr()).toContain("Another erp-bridge of this machine works for");
     expect(first.sandbox.ledger.ofKind("orders").length).toBeGreaterThan(0);
+    const again = first.start("run");
+    expect(await again.exited).toMatchObject({ code: 75 });
+    expect(again.stderr()).toContain(`run, process ${daemon.child.pid}, since`);
     daemon.child.kill("SIGKILL");
     await daemon.exited;
     const free = second.start("run");
