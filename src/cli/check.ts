@@ -41,7 +41,7 @@ export const check = withProgress<{ online?: boolean }>(async (call, { online })
     ...checkDatabase(call, loaded),
     ...checkObjects(loaded),
     checkRuntime(),
-    checkDisk(loaded),
+    ...checkDisk(loaded),
     ...checkCopies(loaded),
     ...(await checkSources(loaded)),
     await checkListen(loaded),
@@ -143,8 +143,14 @@ function checkRuntime(): CheckResult {
   );
 }
 
-function checkDisk(loaded: LoadedConfig): CheckResult {
+function checkDisk(loaded: LoadedConfig): CheckResult[] {
   const folder = path.dirname(loaded.config.database.path);
+  // The result of the database says so.
+  if (!existsSync(folder)) return [];
+  return [judgeDisk(folder)];
+}
+
+function judgeDisk(folder: string): CheckResult {
   try {
     const space = readDiskSpace(folder);
     const free = sizeOf(space.free);

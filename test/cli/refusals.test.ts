@@ -117,6 +117,14 @@ describe("a configuration or a database that cannot be worked with", () => {
   });
 });
 
+it("check says once that the folder of the database is not there", async () => {
+  const shop = await startShop({ settings: { database: { path: "nowhere/bridge.db" } } });
+  const { code, out } = await shop.command("check");
+  expect(code).toBe(78);
+  expect(out).toMatch(/^FAIL database: The folder of the database/m);
+  expect(out).not.toMatch(/^FAIL disk|nternal error/m);
+});
+
 describe("a second instance", () => {
   it("ends with 75 and names the first, also through a symlinked folder", async () => {
     const shop = await startShop();
