@@ -74,9 +74,9 @@ export class MirrorLink {
     this.#options = options;
   }
 
-  /** Runs one statement outside of a transaction. */
-  async look<Row>(sql: string, params: readonly Param[] = []): Promise<Row[]> {
-    return await this.#exclusively(m.mirror.reading, async (client) => await queryOn<Row>(client, sql, params));
+  /** Runs one statement outside of a transaction. `name`: PostgreSQL plans it once a connection; for a statement of every second. */
+  async look<Row>(sql: string, params: readonly Param[] = [], name?: string): Promise<Row[]> {
+    return await this.#exclusively(m.mirror.reading, async (client) => await queryOn<Row>(client, sql, params, name));
   }
 
   /** @throws BridgeError with a `mirror_` code; `MirrorError.isOutcomeUnknown` is set where COMMIT was not answered */
@@ -215,12 +215,13 @@ async function timed<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-async function sendOn(client: Client, sql: string, params: readonly Param[]): Promise<QueryResult> {
-  return await timed(async () => await client.query(sql, params as unknown[]));
+async function sendOn(client: Client, sql: string, params: readonly Param[], name?: string): Promise<QueryResult> {
+  const query = { text: sql, values: params as unknown[], ...(name === undefined ? {} : { name }) };
+  return await timed(async () => await client.query(query));
 }
 
-async function queryOn<Row>(client: Client, sql: string, params: readonly Param[]): Promise<Row[]> {
-  const { rows } = await sendOn(client, sql, params);
+async function queryOn<Row>(client: Client, sql: string, params: readonly Param[], name?: string): Promise<Row[]> {
+  const { rows } = await sendOn(client, sql, params, name);
   return rows as Row[];
 }
 

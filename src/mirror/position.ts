@@ -49,6 +49,7 @@ export async function lookAtPosition(link: MirrorLink, shop: string): Promise<Se
        extract(epoch FROM clock_timestamp() - heard_at)::int AS "heardS", extract(epoch FROM heard_at)::bigint AS "heardAtS",
        heard_at < clock_timestamp() - silent_after AS "isSilent" FROM positions p WHERE shop = $1`,
     [shop],
+    "position",
   );
   return seen;
 }
