@@ -43,7 +43,7 @@ export const CHILDREN = {
   "checkpoint-child": "src/database/checkpoint-child.ts",
   // Tries a feed's SELECT.
   // Touch files that may lie on a disk that does not answer.
-  "source-helper": "src/feeds/source-helper.ts",
+  "source-helper": "src/feeds/source/source-helper.ts",
   "image-helper": "src/feeds/images/image-helper.ts",
   "config-helper": "src/config/config-helper.ts",
   "program-helper": "src/platform/program-helper.ts",

@@ -138,13 +138,13 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "test/feeds/push-tables.test.ts",
     "a key of nineteen digits looked up as text alone",
     { in: "formsOf", find: "\\d{1,19}", replace: "\\d{1,18}" },
-    "src/feeds/feed-source.ts",
+    "src/feeds/source/feed-source.ts",
   ),
   tested(
     "test/cli/sync-preview.test.ts",
     "a row of a view looked up by its key as text alone",
     { in: "findRows", find: "key.map(formsOf)", replace: "key.map((text) => [text])" },
-    "src/feeds/feed-source.ts",
+    "src/feeds/source/feed-source.ts",
   ),
   tested(
     "test/completeness/lost-values.test.ts",
@@ -296,7 +296,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/feeds/unknown-answers.test.ts",
     "an error accepted because a person has accepted a part",
     { in: "withDoubt", find: 'why: "part"', replace: 'why: "words"' },
-    "src/feeds/send-request.ts",
+    "src/feeds/send/send-request.ts",
   ),
   tested(
     "test/completeness/empty-list.test.ts",
@@ -517,7 +517,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/feeds/unknown-answers.test.ts",
     "a hold for unusual answers is ended by the process that set it alone",
     { in: "settleForms", find: "(this.#forms.hasFresh || isHeld())", replace: "this.#forms.hasFresh" },
-    "src/feeds/send-request.ts",
+    "src/feeds/send/send-request.ts",
   ),
   tested(
     "test/service/answer-form.test.ts",
@@ -946,7 +946,7 @@ const OF_WRITES: readonly PlantedBug[] = [
     WRITES,
     "an update to equal values is no write",
     { in: "triggersOf", find: 'after.push(trigger("write",', replace: 'void (trigger("write",' },
-    "src/feeds/feed-triggers.ts",
+    "src/feeds/source/feed-triggers.ts",
   ),
   tested(
     WRITES,
@@ -962,21 +962,26 @@ const OF_WRITES: readonly PlantedBug[] = [
     WRITES,
     "a transaction for each pass that finds a write",
     { in: "noteTableWrites", find: "isoTime(nowMs - NOTED_EVERY_MS)", replace: "at" },
-    "src/feeds/absorb-feed.ts",
+    "src/feeds/diff/absorb-feed.ts",
   ),
   tested(
     WRITES,
     "a file that was replaced by an equal one is not written",
     { in: "stateOf", find: "${found.ino}:${found.size}:${found.mtimeNs}", replace: "${found.size}" },
-    "src/feeds/source-reader.ts",
+    "src/feeds/source/source-reader.ts",
   ),
   tested(
     WRITES,
     "opening a file for reading is a write of it",
     { in: "stateOf", find: "`${found.ino}:", replace: "`${performance.now()}:" },
-    "src/feeds/source-reader.ts",
+    "src/feeds/source/source-reader.ts",
   ),
-  tested(WRITES, "the silence of a view reported", { of: "noteNoWrites", does: "return;" }, "src/feeds/erp-writes.ts"),
+  tested(
+    WRITES,
+    "the silence of a view reported",
+    { of: "noteNoWrites", does: "return;" },
+    "src/feeds/source/erp-writes.ts",
+  ),
 ];
 
 const GONE: PlantedBug = tested(

@@ -13,7 +13,7 @@ import { verifyTables } from "../../src/database/verify-tables.ts";
 import { compileFeed, type FeedRules } from "../../src/feeds/feed.ts";
 import { loadSendable } from "../../src/feeds/feed-outbox.ts";
 import { saveQueued } from "../../src/feeds/feed-rows.ts";
-import { indexKey, isKeyFound } from "../../src/feeds/feed-triggers.ts";
+import { indexKey, isKeyFound } from "../../src/feeds/source/feed-triggers.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 

@@ -128,7 +128,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what an answer says of a part of the records overlooked",
-      "src/feeds/send-request.ts",
+      "src/feeds/send/send-request.ts",
       "if (words !== undefined) return { ...acceptance,",
       'if (words === "") return { ...acceptance,',
     ),
@@ -175,19 +175,19 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "test/feeds/counted-short.test.ts",
       "a count of none always says that nothing has changed",
       { of: "isSame", does: "return true;" },
-      "src/feeds/count-probe.ts",
+      "src/feeds/send/count-probe.ts",
     ),
     tested(
       "test/feeds/counted-short.test.ts",
       "what a count of none means found out only by a record accepted before it",
       { of: "settleOpen", does: "return;" },
-      "src/feeds/count-probe.ts",
+      "src/feeds/send/count-probe.ts",
     ),
     tested(
       "test/feeds/counted-short.test.ts",
       "a count of none never says that nothing has changed",
       { of: "isSame", does: "return false;" },
-      "src/feeds/count-probe.ts",
+      "src/feeds/send/count-probe.ts",
     ),
   ],
   tested(
@@ -212,7 +212,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-parents.test.ts",
     "what takes off sale waits for a parent",
     { of: "isOffSale", does: "return false;" },
-    "src/feeds/plan-feed.ts",
+    "src/feeds/diff/plan-feed.ts",
   ),
   tested(
     "test/feeds/push-parents.test.ts",
@@ -232,7 +232,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a table's key looked up in the order of its collation",
-      "src/feeds/feed-source.ts",
+      "src/feeds/source/feed-source.ts",
       "return `${quoteName(name)} COLLATE BINARY`;",
       "return quoteName(name);",
     ),
@@ -250,7 +250,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a row that no key can name left out without a word",
-      "src/feeds/absorb-feed.ts",
+      "src/feeds/diff/absorb-feed.ts",
       "return found.filter((row) => quarantineUnnamed(step, row)).length > 0;",
       "return found.length > 0;",
     ),
@@ -500,7 +500,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a table of a feed that the ERP has made anew left without triggers",
-      "src/feeds/feed-changes.ts",
+      "src/feeds/diff/feed-changes.ts",
       "if (version === this.#schemaVersion) return;",
       "if (this.#schemaVersion !== undefined) return;",
     ),
@@ -544,13 +544,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",
     { in: "#namesOf", find: "return first === 0 ? keys :", replace: "return first >= 0 ? keys :" },
-    "src/feeds/send-request.ts",
+    "src/feeds/send/send-request.ts",
   ),
   {
     name: "a deleted row that sends nothing leaves its number where another row names its article",
     edits: [
       {
-        file: "src/feeds/absorb-feed.ts",
+        file: "src/feeds/diff/absorb-feed.ts",
         in: "absorbFound",
         find: "rules.keepsShared && rows.length === 0",
         replace: "!rules.keepsShared && rows.length < 0",
@@ -569,7 +569,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     name: "a row that stays is not sent again where the one that was sent last for its article goes",
     edits: [
       {
-        file: "src/feeds/handed-rows.ts",
+        file: "src/feeds/rekey/handed-rows.ts",
         in: "isLast",
         find: "return own.sentAt <= sentAt || own.sentAt > at;",
         replace: "return own.sentAt > at;",
@@ -582,7 +582,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/former-rows.test.ts",
     "an article stays on sale while what its row holds now cannot be sent",
     { in: "setApart", find: '(isOther || local.kind === "bad")', replace: "isOther" },
-    "src/feeds/diff.ts",
+    "src/feeds/diff/diff.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
@@ -592,7 +592,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "o.gone = 1 AND coalesce(",
       replace: "o.gone = 1 AND o.state = 'waiting' AND coalesce(",
     },
-    "src/feeds/going-rows.ts",
+    "src/feeds/rekey/going-rows.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
@@ -602,19 +602,19 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "if (sentAt === null) return false;",
       replace: "if (sentAt === null || own.record === null) return false;",
     },
-    "src/feeds/handed-rows.ts",
+    "src/feeds/rekey/handed-rows.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
     "articles that go to zero in rows with other keys are not counted by the guard",
     { in: "planOf", find: "return [Number(isDrop), priority];", replace: "return [0 * Number(isDrop), priority];" },
-    "src/feeds/handed-rows.ts",
+    "src/feeds/rekey/handed-rows.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",
     "what an answer says of a record without its key said of none",
     { in: "#namesOf", find: "if (rules.isKeyUntold)", replace: "if (rules.keys.length < 1)" },
-    "src/feeds/send-request.ts",
+    "src/feeds/send/send-request.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
@@ -624,7 +624,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "coalesce(s.record, o.doubt_record) IS NOT NULL",
       replace: "o.doubt_record IS NULL AND s.record IS NOT NULL",
     },
-    "src/feeds/going-rows.ts",
+    "src/feeds/rekey/going-rows.ts",
   ),
   tested(
     "test/feeds/push-parents.test.ts",
@@ -732,7 +732,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/counted-short.test.ts",
     "a count of rejected records taken for one of what has changed",
     { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
-    "src/feeds/send-request.ts",
+    "src/feeds/send/send-request.ts",
   ),
   tested(
     "test/feeds/push-whole.test.ts",

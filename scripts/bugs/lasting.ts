@@ -6,7 +6,7 @@ import { direct, hostile, one, type PlantedBug } from "./bug.ts";
 const HOLDS = "src/pass/holds.ts";
 const ACCEPTANCE = "src/service/acceptance.ts";
 const READS = "src/updates/read-orders.ts";
-const REFUSALS = "src/feeds/refusal-trial.ts";
+const REFUSALS = "src/feeds/send/refusal-trial.ts";
 const LEVEL = "src/config/feed-level.ts";
 const BATCHES = "src/orders/store-batches.ts";
 const FOLLOW_JOB = "src/updates/store-pass.ts";
@@ -350,7 +350,7 @@ const OF_FILES: readonly PlantedBug[] = [
     '    if (!isUnknownHere(error) && faultCodeOf(error) !== "SQLITE_CORRUPT_VTAB") throw error;\n',
     "    throw error;\n",
   ]),
-  direct("renamed table", "an index that went with a renamed table", "src/feeds/feed-triggers.ts", [
+  direct("renamed table", "an index that went with a renamed table", "src/feeds/source/feed-triggers.ts", [
     "return { isRight: isHere && standing.sql === ownIndexSql(rules) };",
     "return { isRight: isHere || standing.sql !== ownIndexSql(rules) };",
   ]),
@@ -391,7 +391,7 @@ const OF_PERSONS: readonly PlantedBug[] = [
   ),
   hostile(
     "a changed key that forgets what was sent",
-    "src/feeds/apply-rules.ts",
+    "src/feeds/rekey/apply-rules.ts",
     ["    if (from !== undefined) saveRekey(store, rules, { from, isMoved: false });\n", ""],
     { step: { do: "reload", what: "other key" } },
   ),

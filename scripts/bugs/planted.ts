@@ -10,7 +10,7 @@ import { USUAL_BUGS } from "./usual.ts";
 const PULL = "src/orders/pull-orders.ts";
 const FOLLOW_JOB = "src/updates/store-pass.ts";
 const FOLLOW = "src/updates/follow.ts";
-const SEND = "src/feeds/send-rows.ts";
+const SEND = "src/feeds/send/send-rows.ts";
 const OUTBOX = "src/feeds/feed-outbox.ts";
 const CLIENT = "src/service/client.ts";
 
@@ -219,7 +219,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   one(
     "odd value not named",
-    "src/feeds/absorb-feed.ts",
+    "src/feeds/diff/absorb-feed.ts",
     "  saveQuarantinedRow(store, { kind: rules.name, reference, reason, payload, hash: digest, at });\n",
     "",
   ),

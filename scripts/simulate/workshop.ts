@@ -6,7 +6,7 @@ import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
 import { feedRulesOf } from "../../src/daemon/build-jobs.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
-import { FeedChanges } from "../../src/feeds/feed-changes.ts";
+import { FeedChanges } from "../../src/feeds/diff/feed-changes.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { Configurations } from "./configurations.ts";
 import type { Forms } from "./forms.ts";

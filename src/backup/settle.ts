@@ -17,7 +17,7 @@ import { quoteName } from "../database/quote-name.ts";
 import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
-import { readQuotedText } from "../feeds/quoted-text.ts";
+import { readQuotedText } from "../feeds/source/quoted-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { raiseRevisions } from "../orders/order-rows.ts";

@@ -2,7 +2,7 @@ import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
-import { countFormerWaiting, decideFormer, listFormer } from "../feeds/former-rows.ts";
+import { countFormerWaiting, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";

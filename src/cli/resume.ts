@@ -6,7 +6,7 @@ import { type Switched, switchAccount } from "../daemon/switch-account.ts";
 import type { HoldReason } from "../database/hold-names.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
-import { clearSetAside } from "../feeds/refused-rows.ts";
+import { clearSetAside } from "../feeds/send/refused-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { acceptForms, listUnaccepted } from "../pass/accept-forms.ts";

@@ -8,7 +8,7 @@ import { ErpObjects } from "../database/erp-objects.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
 import type { FileTrouble, Store } from "../database/store.ts";
 import { finishSwap } from "../database/swap-files.ts";
-import { disarmTriggers } from "../feeds/feed-triggers.ts";
+import { disarmTriggers } from "../feeds/source/feed-triggers.ts";
 import { savePageSilent } from "../health/notices.ts";
 import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";

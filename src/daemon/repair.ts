@@ -3,7 +3,7 @@ import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/instance-lock.ts";
 import type { Store } from "../database/store.ts";
-import { saveErpWatch } from "../feeds/erp-writes.ts";
+import { saveErpWatch } from "../feeds/source/erp-writes.ts";
 import { m } from "../messages/messages.ts";
 import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/mapping-rows.ts";
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";

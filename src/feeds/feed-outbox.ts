@@ -8,8 +8,8 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { INVALID_EPOCH, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
-import { leaveReplaced } from "./former-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
+import { leaveReplaced } from "./rekey/former-rows.ts";
 
 export interface OutboxRow {
   id: number;

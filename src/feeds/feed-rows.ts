@@ -8,8 +8,8 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
+import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
 import type { FeedRules } from "./feed.ts";
-import type { FeedKeyState, OutboxState } from "./plan-feed.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
 export interface FeedRow {

@@ -15,10 +15,11 @@ import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { FeedContext, FeedPass } from "./absorb-feed.ts";
 import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
+import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
+import { FeedChanges } from "./diff/feed-changes.ts";
+import { isGuarded } from "./diff/plan-feed.ts";
 import { keyOfReference, referenceOf } from "./feed.ts";
-import { FeedChanges } from "./feed-changes.ts";
 import {
   hasInFlight,
   loadLastSendable,
@@ -31,14 +32,13 @@ import {
   type SendLimits,
 } from "./feed-outbox.ts";
 import { countDrops, type FeedRow, loadFeed, markShown, requestCompare, saveGuard } from "./feed-rows.ts";
-import { ROWS_PER_COMMIT } from "./flights.ts";
 import { ImageFiles } from "./images/find-images.ts";
-import { isGuarded } from "./plan-feed.ts";
-import { markWaiting, wake } from "./refused-rows.ts";
-import { retryRefused } from "./retry-refused.ts";
-import type { SendOptions, SendPass } from "./send-pass.ts";
-import { SendRows } from "./send-rows.ts";
-import { sourceFault } from "./source-reader.ts";
+import { ROWS_PER_COMMIT } from "./send/flights.ts";
+import { markWaiting, wake } from "./send/refused-rows.ts";
+import { retryRefused } from "./send/retry-refused.ts";
+import type { SendOptions, SendPass } from "./send/send-pass.ts";
+import { SendRows } from "./send/send-rows.ts";
+import { sourceFault } from "./source/source-reader.ts";
 
 /** Requests per pass; the next pass follows at once, and other feeds or a stop can run in between. */
 const REQUESTS_PER_PASS = 20;

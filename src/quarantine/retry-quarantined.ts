@@ -8,7 +8,7 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "../feeds/feed.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
-import { retryFeedRow } from "../feeds/refused-rows.ts";
+import { retryFeedRow } from "../feeds/send/refused-rows.ts";
 import { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readHeldRecord } from "../orders/held-record.ts";

@@ -12,7 +12,7 @@ import { readTimestamp, type ServedTimestamp } from "../answers/timestamp.ts";
 import type { TimestampForm } from "../answers/timestamp-form.ts";
 import { readHeadMetadata } from "../completeness/head-metadata.ts";
 import { type ListMetadata, readMetadataInSlices } from "../completeness/list-metadata.ts";
-import { KeySet } from "../feeds/key-set.ts";
+import { KeySet } from "../feeds/diff/key-set.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { type ChangeKey, changeKey } from "../pass/seen-changes.ts";
 import type { Clock } from "../platform/ports.ts";

@@ -18,9 +18,9 @@ import {
   saveGuard,
   saveQueued,
 } from "../../src/feeds/feed-rows.ts";
-import { loadSourcePage, type PageEnd } from "../../src/feeds/feed-source.ts";
-import { loadDueGone, WaitingArticles } from "../../src/feeds/going-rows.ts";
-import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/refused-rows.ts";
+import { loadDueGone, WaitingArticles } from "../../src/feeds/rekey/going-rows.ts";
+import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/send/refused-rows.ts";
+import { loadSourcePage, type PageEnd } from "../../src/feeds/source/feed-source.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { stockRules } from "../support/rules.ts";

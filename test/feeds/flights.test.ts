@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { FeedContext } from "../../src/feeds/absorb-feed.ts";
+import type { FeedContext } from "../../src/feeds/diff/absorb-feed.ts";
 import { loadSendable, saveAcknowledged } from "../../src/feeds/feed-outbox.ts";
 import { saveQueued } from "../../src/feeds/feed-rows.ts";
-import { Flights } from "../../src/feeds/flights.ts";
+import { Flights } from "../../src/feeds/send/flights.ts";
 import { collectingLog, FakeClock } from "../support/bridge.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { stockRules } from "../support/rules.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseTemplate } from "../../src/answers/template.ts";
-import { KeyReader, type NameFacts, planName } from "../../src/feeds/former-key.ts";
+import { KeyReader, type NameFacts, planName } from "../../src/feeds/rekey/former-key.ts";
 
 const FACTS: NameFacts = {
   byRecord: undefined,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FEED_IDS } from "../../src/feeds/feed.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
-import { decideFormer, listFormer } from "../../src/feeds/former-rows.ts";
+import { decideFormer, listFormer } from "../../src/feeds/rekey/former-rows.ts";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";

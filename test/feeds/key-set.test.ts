@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { KeySet } from "../../src/feeds/key-set.ts";
+import { KeySet } from "../../src/feeds/diff/key-set.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";
 import { itWhole } from "../support/whole.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { type FormPart, writeForm } from "../../src/feeds/multipart.ts";
+import { type FormPart, writeForm } from "../../src/feeds/send/multipart.ts";
 
 /** The form as another reader takes it: what fetch itself makes of such a body. */
 async function readBack(parts: readonly FormPart[], identity = "one") {

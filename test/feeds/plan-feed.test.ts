@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type FeedKeyState, isGuarded, type OutboxState, planRow, type SentState } from "../../src/feeds/plan-feed.ts";
+import {
+  type FeedKeyState,
+  isGuarded,
+  type OutboxState,
+  planRow,
+  type SentState,
+} from "../../src/feeds/diff/plan-feed.ts";
 import { stockRules } from "../support/rules.ts";
 
 const rules = stockRules();

@@ -3,7 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { SourceRules } from "../../src/feeds/feed.ts";
-import { proveSource } from "../../src/feeds/source-rows.ts";
+import { proveSource } from "../../src/feeds/source/source-rows.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { referenceOf } from "../../src/feeds/feed.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
-import { retryFeedRow } from "../../src/feeds/refused-rows.ts";
+import { retryFeedRow } from "../../src/feeds/send/refused-rows.ts";
 import { fillStock, startFeeds } from "../support/pushed.ts";
 import { stockRules } from "../support/rules.ts";
 import { itWhole } from "../support/whole.ts";

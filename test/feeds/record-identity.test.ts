@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseTemplate } from "../../src/answers/template.ts";
-import { recordKeyOf } from "../../src/feeds/former-key.ts";
 import { identityOf, isOtherArticle, isOtherInSql } from "../../src/feeds/record-identity.ts";
+import { recordKeyOf } from "../../src/feeds/rekey/former-key.ts";
 
 const identity = (keys: string[], record: unknown, resultKey: string | null = null) =>
   identityOf({

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isOfRecord, RefusalTrial, retryRefusedMs, setAsideMs } from "../../src/feeds/refusal-trial.ts";
+import { isOfRecord, RefusalTrial, retryRefusedMs, setAsideMs } from "../../src/feeds/send/refusal-trial.ts";
 
 interface Row {
   id: number;

@@ -2,7 +2,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import type { FeedRules } from "../../src/feeds/feed.ts";
-import { openSource } from "../../src/feeds/source-reader.ts";
+import { openSource } from "../../src/feeds/source/source-reader.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itSome } from "../support/whole.ts";
 

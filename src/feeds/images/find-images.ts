@@ -17,7 +17,7 @@ import { BridgeError } from "../../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
 import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
-import { loadSourceRows, markKeyDirty } from "../feed-source.ts";
+import { loadSourceRows, markKeyDirty } from "../source/feed-source.ts";
 import {
   fileMark,
   filesIn,

@@ -6,7 +6,7 @@ import type { Template, TemplateNode } from "../../answers/template.ts";
 import type { IMAGE_SENDS } from "../../config/feed-names.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
-import { type FormPart, writeForm } from "../multipart.ts";
+import { type FormPart, writeForm } from "../send/multipart.ts";
 import { type ImagePlace, placeOf } from "./image-file.ts";
 
 const BYTES = "file.base64";

@@ -5,10 +5,10 @@
  */
 
 import { commit } from "../../pass/commit.ts";
-import type { FeedContext } from "../absorb-feed.ts";
-import { keysToTakeUp } from "../diff.ts";
+import type { FeedContext } from "../diff/absorb-feed.ts";
+import { keysToTakeUp } from "../diff/diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
-import { loadSourceRows, markKeyDirty } from "../feed-source.ts";
+import { loadSourceRows, markKeyDirty } from "../source/feed-source.ts";
 import { loadRefusedKeys } from "./image-rows.ts";
 
 /** Rows examined per pass: about ten milliseconds of work, and a folder that lost all its files is still done within hours. */

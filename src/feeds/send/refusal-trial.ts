@@ -1,0 +1,166 @@
+import { Breaker } from "../../pass/breaker.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** Control rows that are tried before a service that refuses several rows in a row is put on hold. */
+const CONTROLS = 3;
+/** The same where it has accepted something in this pass, because there may be many bad records among the good ones. */
+const CONTROLS_AFTER_ACCEPTANCE = 30;
+/** After so many refused requests before the first acceptance of a pass, a control row is tried before further division. */
+const REFUSED_BEFORE_CONTROL = 2;
+
+/** The service's answer to a part of a chunk that it refused. */
+export interface Refusal {
+  status: number;
+  words: string;
+}
+
+export type RefusedAlone<R> = Refusal & { row: R };
+
+export type TrialStep<R> =
+  | { kind: "send"; rows: readonly R[] }
+  /** All parts were answered. */
+  | { kind: "done" }
+  /** Several refusals in a row, from different places of the outbox: the service is the cause, not a record. */
+  | { kind: "trouble" };
+
+/**
+ * Finds out which records of a feed the service refuses, and whether the records are the cause. A refused chunk is divided
+ * until each refused record is sent alone, in about 2·log2(n) requests. A record that is refused alone counts as the cause
+ * only where another one is accepted in the same pass; several refusals in a row without an acceptance, including control
+ * rows from other places, are trouble of the service.
+ *
+ * @example
+ * const trial = new RefusalTrial<Row>(0);
+ * trial.add([a, b]);
+ * await trial.next(last); // { kind: "send", rows: [a, b] }
+ * trial.refuse([a, b], answer); // []: divided
+ * await trial.next(last); // { kind: "send", rows: [a] }
+ * trial.refuse([a], answer); // [a]: set aside
+ * await trial.next(last); // { kind: "send", rows: [b] }
+ * trial.accept(); // [a]: the refusal was about `a`
+ */
+export class RefusalTrial<R extends { id: number; tries: number }> {
+  readonly #breaker = new Breaker();
+  /** The last part is sent first. */
+  #parts: (readonly R[])[] = [];
+  /** Rows refused alone, with nothing accepted since. */
+  #suspects: RefusedAlone<R>[] = [];
+  #refusedInRow = 0;
+  #controls = 0;
+
+  /** @param unproven number of rows refused in earlier passes, with nothing accepted since */
+  constructor(unproven: number) {
+    for (let earlier = 0; earlier < unproven && !this.#breaker.isOpen; earlier++) this.#breaker.fail();
+  }
+
+  /** Whether something was accepted in this pass. */
+  get hasAccepted(): boolean {
+    return this.#breaker.hasSucceeded;
+  }
+
+  /** Refused alone since the last acceptance. */
+  get suspects(): readonly RefusedAlone<R>[] {
+    return this.#suspects;
+  }
+
+  /** Whether parts of the chunk were not sent yet. */
+  get hasPending(): boolean {
+    return this.#parts.length > 0;
+  }
+
+  add(rows: readonly R[]): void {
+    this.#parts.push(rows);
+  }
+
+  /** Sends the rows again after all other parts: their answer can only be interpreted then. */
+  postpone(rows: readonly R[]): void {
+    this.#parts.unshift(rows);
+  }
+
+  /** @param lastInQueue returns a row from the end of the outbox, where there is one that can be sent */
+  async next(lastInQueue: () => Promise<R | undefined>): Promise<TrialStep<R>> {
+    const isStuck = !this.hasAccepted && this.#refusedInRow >= REFUSED_BEFORE_CONTROL;
+    if (this.#breaker.isOpen || isStuck) {
+      const control = await this.#nextControl(lastInQueue);
+      if (control !== undefined) return { kind: "send", rows: [control] };
+      if (this.#breaker.isOpen) return { kind: "trouble" };
+    }
+    const rows = this.#parts.pop();
+    return rows === undefined ? { kind: "done" } : { kind: "send", rows };
+  }
+
+  /** To be called after an acceptance. Returns the rows whose refusal is proven by it. */
+  accept(): RefusedAlone<R>[] {
+    // Several refusals before the first acceptance: the service may have just recovered. They are tried once more.
+    const isRecovery = !this.hasAccepted && this.#suspects.length > 1;
+    const proven = isRecovery ? [] : this.#suspects;
+    this.#breaker.succeed();
+    this.#suspects = [];
+    this.#refusedInRow = 0;
+    this.#controls = 0;
+    return proven;
+  }
+
+  /** To be called after a refusal: divides the part, or returns it where it is one row. */
+  refuse(rows: readonly R[], refusal: Refusal): RefusedAlone<R>[] {
+    // A request that is too large is no evidence about the service.
+    if (rows.length === 1 || refusal.status !== 413) this.#refusedInRow += 1;
+    if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
+    this.divide(rows);
+    return [];
+  }
+
+  /** Divides a part of which an unknown share was accepted. */
+  divide(rows: readonly R[]): readonly (readonly R[])[] {
+    const half = Math.ceil(rows.length / 2);
+    // The first half is sent first, so that rows keep their priority.
+    const halves = [rows.slice(half), rows.slice(0, half)];
+    this.#parts.push(...halves);
+    return halves;
+  }
+
+  /** To be called where each of these rows was refused by name, and no other row was accepted. */
+  refuseEach(refused: readonly RefusedAlone<R>[]): RefusedAlone<R>[] {
+    for (const each of refused) {
+      this.#suspects.push(each);
+      this.#breaker.fail();
+    }
+    return [...refused];
+  }
+
+  /** A row from the end of the outbox, then from different places of the chunk: bad records are often adjacent. */
+  async #nextControl(lastInQueue: () => Promise<R | undefined>): Promise<R | undefined> {
+    if (this.#controls >= (this.hasAccepted ? CONTROLS_AFTER_ACCEPTANCE : CONTROLS)) return undefined;
+    this.#controls += 1;
+    const left = this.#parts.toReversed().flat();
+    // Spread out: the end of the remaining rows, then their quarters.
+    const nearby = left.at(Math.floor((left.length * (this.#controls % 4)) / 4) - 1);
+    const control = (this.#controls === 1 ? await lastInQueue() : undefined) ?? nearby;
+    if (control === undefined) return undefined;
+    const pending = left.find(({ id }) => id === control.id);
+    this.#parts = this.#parts
+      .map((part) => part.filter(({ id }) => id !== control.id))
+      .filter((part) => part.length > 0);
+    return pending ?? control;
+  }
+}
+
+export function wordsOf({ status, words }: Refusal): string {
+  return words === "" ? String(status) : `${status}: ${words}`;
+}
+
+/** Delay in milliseconds until a set-aside row is retried, if nothing else is accepted before. */
+export function setAsideMs(tries: number): number {
+  return Math.min(HOUR_MS, 5 * MINUTE_MS * 2 ** Math.min(tries, 10));
+}
+
+/** Delay in milliseconds until a quarantined row is retried: 10 minutes, an hour, six hours, and then always twelve. */
+export function retryRefusedMs(tries: number): number {
+  return Math.min(12 * HOUR_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));
+}
+
+/** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */
+export function isOfRecord(status: number): boolean {
+  return status === 400 || status === 413 || status === 422 || (status >= 200 && status < 300);
+}

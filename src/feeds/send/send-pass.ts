@@ -1,0 +1,63 @@
+import type { AnswerCounts, CountedOtherwise } from "../../service/answer-counts.ts";
+import type { ServiceError } from "../../service/service-error.ts";
+import type { FeedPass } from "../diff/absorb-feed.ts";
+import type { FeedRules } from "../feed.ts";
+import type { OutboxRow } from "../feed-outbox.ts";
+import type { Refusal, RefusalTrial } from "./refusal-trial.ts";
+
+export interface SendOptions {
+  rules: FeedRules;
+  /** Deadline of one request: until then an unanswered one may still have an effect. */
+  timeoutMs: number;
+}
+
+/** State of a pass: findings about the service and about single rows, which are interpreted together. */
+export interface SendPass extends FeedPass {
+  readonly trial: RefusalTrial<OutboxRow>;
+  /** Returns a control row from the end of the outbox: shows whether the service accepts anything at all. */
+  readonly control: () => Promise<OutboxRow | undefined>;
+  /** The rows before their first request, by id. */
+  readonly before: Map<number, OutboxRow>;
+  /** Ids of rows in requests of which the service counted only a part, with the name of the count. */
+  readonly short: Map<number, string>;
+  /** Halves of such requests that are not yet answered, with the accepted records of the whole and of the halves so far. */
+  readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
+  /** Ids of rows in requests with a count of 0, while it is unknown whether that means unchanged. */
+  readonly undecided: Set<number>;
+  /** The last accepted record: sent again at once, it changes nothing. */
+  lastAccepted: Entry | undefined;
+  lastRefused: Refused | undefined;
+  /** The service's failure at a record sent alone. */
+  failure: ServiceError | undefined;
+}
+
+/** One record of a request. Without a row, it is an acknowledged record of a table that is sent whole. */
+export interface Entry {
+  key: readonly string[];
+  record: string;
+  row: OutboxRow | undefined;
+}
+
+/** A record that the answer reports as refused. */
+export type Named = Entry & { words: string };
+
+export type Outcome =
+  | { kind: "accepted"; status: number; accepted: number; named: readonly Named[] }
+  /** The outcome of records that are not named is unknown. */
+  | { kind: "partial"; status: number; words: string; named: readonly Named[] }
+  | Refused;
+
+export type Refused = Refusal & {
+  kind: "refused";
+  code: "request_refused" | "redirected";
+  short?: Short;
+};
+
+/** A count smaller than the number of sent records. `isEarly`: of a half, before the other one was sent. */
+export type Short = CountedOtherwise & { isEarly?: boolean };
+
+/** The counts of an answer, and the number of records that were not refused by name. */
+export interface Counted {
+  counts: AnswerCounts;
+  size: number;
+}

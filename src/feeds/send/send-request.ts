@@ -1,0 +1,343 @@
+/*
+ * Sends rows of a feed in one request and finds out which of them the service has accepted: all, none, single ones, or an
+ * unknown part. After a crash each row is still acknowledged, in flight, refused or waiting.
+ */
+
+import { m } from "../../messages/messages.ts";
+import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../../pass/answer-forms.ts";
+import { commit } from "../../pass/commit.ts";
+import { deleteHold, loadHoldsOf, saveHold } from "../../pass/hold-rows.ts";
+import { releaseRow } from "../../pass/quarantine-rows.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { isoTime } from "../../platform/ports.ts";
+import { type Acceptance, UNREADABLE_WORDS } from "../../service/acceptance.ts";
+import { type CountedOtherwise, doubtOf } from "../../service/answer-counts.ts";
+import { ENDPOINT } from "../../service/answer-form.ts";
+import type { ServiceAnswer } from "../../service/client.ts";
+import { readImportResult } from "../../service/import-result.ts";
+import { sendImport, turnOfImport } from "../../service/imports.ts";
+import { readPartWords, readRefusedCount } from "../../service/part-words.ts";
+import { ServiceError } from "../../service/service-error.ts";
+import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
+import { count, type FeedContext } from "../diff/absorb-feed.ts";
+import { isLive } from "../diff/plan-feed.ts";
+import { referenceOf } from "../feed.ts";
+import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "../feed-outbox.ts";
+import { saveOpenTables } from "../feed-rows.ts";
+import { textAt } from "../record-identity.ts";
+import { CountProbe } from "./count-probe.ts";
+import { type FlightEnd, Flights } from "./flights.ts";
+import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
+import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
+
+/** Limit of the remembered rows; an acceptance of other rows is no evidence about a new form. */
+const UNUSUAL_MAX = 10_000;
+/** Number of rows that suffices to see which key column distinguishes them. */
+const KNOWN_KEYS = 200;
+
+interface Sent {
+  rows: readonly OutboxRow[];
+  entries: readonly Entry[];
+  answer: ServiceAnswer;
+}
+
+export class SendRequest {
+  readonly flights: Flights;
+  readonly #context: FeedContext;
+  readonly #options: SendOptions;
+  readonly #forms: AnswerForms;
+  readonly #counts: CountProbe;
+  /** Rows of requests that were answered in a new form. */
+  readonly #unusual = new Set<number>();
+
+  constructor(context: FeedContext, options: SendOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path), "little");
+    const ask = (entry: Entry, signal: AbortSignal) => this.#ask([], [entry], signal);
+    this.#counts = new CountProbe(context, { rules: options.rules, forms: this.#forms, ask });
+    this.flights = new Flights(context, options.timeoutMs);
+  }
+
+  /** @throws ServiceError where the feed or the connection fails; the rows are then waiting, or their outcome is unknown */
+  async send(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    entries: readonly Entry[] = rows.map(entryOf),
+  ): Promise<Outcome> {
+    await this.#saveOpenTables("+ 1", pass.signal);
+    await this.flights.begin(rows, pass.signal);
+    count(pass, "requests", 1);
+    const answer = await this.#ask(rows, entries, pass.signal);
+    const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
+    // Some may have been accepted before the bad one, or the service may report an error for what it has done.
+    if (outcome.kind !== "accepted") await this.flights.end(rows, "over", pass.signal);
+    else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
+    return outcome;
+  }
+
+  /** In its own transaction: a crash before it makes the table be sent again. */
+  async #saveOpenTables(change: Parameters<typeof saveOpenTables>[2], signal: AbortSignal): Promise<void> {
+    const { rules } = this.#options;
+    if (rules.scope !== "whole") return;
+    await this.flights.flush(signal);
+    await commit(this.#context, signal, () => saveOpenTables(this.#context.store, rules, change));
+  }
+
+  /** Returns a 2xx answer, or a refusal of the records. Other failures are thrown after their rows were settled. */
+  async #ask(
+    rows: readonly OutboxRow[],
+    entries: readonly Entry[],
+    signal: AbortSignal,
+  ): Promise<ServiceAnswer | Refused> {
+    const { client, files } = this.#context;
+    const { rules, timeoutMs } = this.#options;
+    const records = entries.map(({ record }) => record);
+    const request = files?.bodyOf(records) ?? { body: `{${JSON.stringify(rules.property)}:[${records.join(",")}]}` };
+    try {
+      const turn = await turnOfImport(client, { path: rules.path, signal });
+      this.flights.secureMarks();
+      return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal, turn });
+    } catch (error) {
+      const refused = refusalOf(error);
+      if (refused !== undefined) return refused;
+      const end = effectOf(error);
+      await this.flights.end(rows, end, signal);
+      if (end === "nothing") await this.#saveOpenTables("- 1", signal);
+      throw error;
+    }
+  }
+
+  async #read(pass: SendPass, sent: Sent): Promise<Outcome> {
+    const {
+      client: { hideSecrets },
+      log,
+    } = this.#context;
+    const { rules } = this.#options;
+    const { rows, entries, answer } = sent;
+    const { status } = answer;
+    const keys = this.#namesOf(entries);
+    const result = readImportResult(answer, keys, rules.result);
+    const refused = (words: string): Refused => ({
+      kind: "refused",
+      code: "request_refused",
+      status,
+      words: hideSecrets(words),
+    });
+    if (result.kind === "html" || result.kind === "cut") {
+      await this.flights.end(rows, "unknown", pass.signal);
+      const what = UNREADABLE_WORDS[result.kind];
+      throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
+    }
+    if (result.kind === "refused") return refused(result.words);
+    const named = result.rejected.flatMap(({ index, message }) => {
+      const entry = entries[index];
+      return entry === undefined
+        ? []
+        : [{ ...entry, row: entry.row && inFlight(entry.row), words: hideSecrets(message) }];
+    });
+    if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
+    const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
+    // The full evaluation is needed only after another short count, of which this request may be a part.
+    const found: Short | undefined =
+      pass.short.size > 0
+        ? await this.#counts.findShort(pass, rows, counted)
+        : this.#forms.findShort(counted.counts, { size: counted.size, isPart: false });
+    const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
+    if (short !== undefined && pass.short.size === 0) {
+      const [said, { size }] = [doubtOf(short).words, counted];
+      log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
+    }
+    if (short !== undefined && rules.scope !== "whole") {
+      for (const { id } of rows) pass.short.set(id, short.name);
+      return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
+    }
+    const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
+    const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
+    const judged =
+      acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), { sent: sentRecords });
+    // An unusual report about some of the records is resolved by sending these records separately.
+    const [odd] = judged?.odd ?? [];
+    if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
+      return refused(judged.words);
+    if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal))) {
+      await this.flights.end(rows, "unknown", pass.signal);
+      for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
+      const effect = { area: "imports", method: "POST", path: rules.path, effect: "unknown" } as const;
+      throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
+    }
+    await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
+    if (found === undefined && named.length === 0) {
+      pass.lastAccepted = entries.at(-1);
+      if (this.#counts.openCount !== undefined) await this.#counts.settleOpen(pass);
+    }
+    return { kind: "accepted", status, accepted: counted.size, named };
+  }
+
+  /**
+   * The names by which an answer may refer to each record: its key, beginning with the column that has the most different
+   * values; where records do not contain the key, the article.
+   */
+  #namesOf(entries: readonly Entry[]): readonly (readonly string[])[] {
+    const { rules } = this.#options;
+    if (rules.isKeyUntold)
+      return entries.map(({ record }) => rules.identity.map((steps) => textAt(record, steps) ?? ""));
+    const keys = entries.map(({ key }) => key);
+    if (rules.keys.length < 2) return keys;
+    const known = loadKnownKeys(this.#context.store, rules, {
+      table: "feed_sent",
+      after: undefined,
+      limit: KNOWN_KEYS,
+    });
+    const sizes = rules.keys.map((_, column) => new Set([...keys, ...known].map((key) => key[column])).size);
+    const first = sizes.indexOf(Math.max(...sizes));
+    return first === 0 ? keys : keys.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
+  }
+
+  /** Whether a new form has become usual; until then the outcome of its answers is unknown. */
+  async #isAdopted(judged: JudgedAnswer, signal: AbortSignal): Promise<boolean> {
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const detail = unknownForm("POST", path, judged);
+    let isNews = false;
+    const isUsual = await commit(this.#context, signal, () => {
+      const learned = this.#forms.saveUnusual(judged.form);
+      this.#doubtAccepted(learned);
+      if (learned.isUsual) deleteHold(store, name, "answer");
+      else {
+        const since = isoTime(clock.nowMs());
+        isNews = saveHold(store, { area: name, reason: "answer", since, nextProbeAt: null, detail });
+      }
+      return learned.isUsual;
+    });
+    if (isNews) log.warn({ feed: name }, m.common.about({ subject: name, text: detail }));
+    if (isUsual) log.info({ feed: name }, m.feeds.formAdopted({ name }));
+    return isUsual;
+  }
+
+  /** Drops new forms once no outcome is unknown: their rows were settled, by this process or a former one. */
+  async settleForms(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    // New forms may be dropped before the hold: their endpoint has got a usual form, or another feed has settled them.
+    const isHeld = () => loadHoldsOf(store, rules.name).some(({ reason }) => reason === "answer");
+    if (!(this.#forms.hasFresh || isHeld()) || hasUnknownOutcome(store, rules)) return;
+    this.#unusual.clear();
+    await commit(this.#context, signal, () => {
+      this.#forms.dropFresh();
+      deleteHold(store, rules.name, "answer");
+    });
+  }
+
+  async #accept(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    outcome: {
+      named: readonly Named[];
+      reportedBy: "status" | "records";
+      judged: JudgedAnswer | undefined;
+      counted: Counted;
+    },
+  ): Promise<void> {
+    const { named, reportedBy, judged, counted } = outcome;
+    const refused = new Set(named.map(({ key }) => JSON.stringify(key)));
+    const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
+    const accepted = rows.filter((row) => !isRefused(row));
+    const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
+    const also = () => {
+      if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
+      if (refused.size === 0) this.#forms.saveCounts(counted.counts, counted.size);
+    };
+    const mayWait =
+      refused.size === 0 && judged?.isUnusual !== true && this.#forms.isSettled && this.#unusual.size === 0;
+    if (accepted.length > 0) await this.flights.accept({ rows: accepted, save, also }, mayWait, pass.signal);
+    if (refused.size > 0) await this.flights.end(rows.filter(isRefused), "over", pass.signal);
+    count(pass, "sent", accepted.length);
+  }
+
+  /** Where a row answered in a new form is accepted in the usual one, the new form was an outage. */
+  #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
+    const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
+    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt }));
+    if (!endsDoubt) return;
+    this.#unusual.clear();
+    deleteHold(this.#context.store, this.#options.rules.name, "answer");
+  }
+
+  /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
+  #doubtAccepted({ doubtedSince: since }: Learned): void {
+    if (since === undefined) return;
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    const because = m.feeds.outageAccepted;
+    invalidateAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
+    log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
+  }
+
+  #saveAccepted(rows: readonly OutboxRow[], reportedBy: "status" | "records"): void {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const nowMs = clock.nowMs();
+    const at = isoTime(nowMs);
+    const accepted = rows.map((row) => ({ id: row.id, gone: row.gone, live: isLive(rules, row) }));
+    const before = saveAcknowledged(store, rules, accepted, at);
+    const liveChange = accepted.filter(({ live }) => live).length - before.size;
+    const drops = rows.filter(({ id, approved }, at) => before.has(id) && !accepted[at]?.live && !approved).length;
+    for (const { key, isRefused } of rows) if (isRefused) releaseRow(store, rules.name, referenceOf(key));
+    for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
+    saveAcceptance(store, rules, {
+      at,
+      reportedBy,
+      liveChange,
+      drops,
+      dropsSince: isoTime(nowMs - rules.guard.overMs),
+    });
+  }
+
+  /** Retries refused children of a row that is now on the site: they may have been refused because it was missing. */
+  #retryChildren(key: readonly string[]): void {
+    const { rules } = this.#options;
+    for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
+      markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
+  }
+}
+
+export function entryOf(row: OutboxRow): Entry {
+  return { key: row.key, record: row.record, row };
+}
+
+/** The row after a request that is complete and may have been accepted. */
+export function inFlight(row: OutboxRow): OutboxRow {
+  return { ...row, flightRecord: row.record, flightUntilMs: 0 };
+}
+
+/** Makes the acceptance doubtful where the answer reports that only a part of the records was accepted. */
+function withDoubt(
+  acceptance: Acceptance & { kind: "accepted" },
+  { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
+): Acceptance & { kind: "accepted" } {
+  const { doubt, root } = acceptance;
+  const isOfCounts = short !== undefined || doubt?.why === "counts";
+  const words = isOfCounts
+    ? readRefusedCount(body, root)
+    : doubt === undefined
+      ? readPartWords(body, root, entries)
+      : undefined;
+  if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
+  if (short === undefined) return acceptance;
+  return { ...acceptance, doubt: doubtOf(short) };
+}
+
+/** Only a request that found no connection has certainly had no effect. */
+function effectOf(error: unknown): FlightEnd {
+  if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
+  return error.status === undefined ? "nothing" : "over";
+}
+
+/** A refusal that may be about a record; credentials, payment, rate limits and outages are about the feed or the connection. */
+function refusalOf(error: unknown): Refused | undefined {
+  if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
+  const { code, status } = error;
+  if (code !== "request_refused" && code !== "redirected") return undefined;
+  return { kind: "refused", code, status, words: error.words ?? "" };
+}

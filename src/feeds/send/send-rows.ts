@@ -1,0 +1,247 @@
+/*
+ * Sends rows of a feed and finds out which of them the service refuses: a refused chunk is divided until each refused
+ * record is sent alone. Every outcome is committed, so that after a crash the next pass continues from there.
+ */
+import { m } from "../../messages/messages.ts";
+import { FAILURES_IN_ROW_MAX } from "../../pass/breaker.ts";
+import { commit } from "../../pass/commit.ts";
+import { ServiceError } from "../../service/service-error.ts";
+import type { FeedContext, FeedPass } from "../diff/absorb-feed.ts";
+import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
+import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
+import { partKeyOf } from "./count-probe.ts";
+import { isOfRecord, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
+import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
+import { inFlight, SendRequest } from "./send-request.ts";
+import { sendWhole } from "./send-whole.ts";
+import { SettleRefusals } from "./settle-refusals.ts";
+
+export class SendRows {
+  readonly request: SendRequest;
+  readonly #context: FeedContext;
+  readonly #options: SendOptions;
+  readonly #refusals: SettleRefusals;
+  /** Halved where consecutive requests with several records fail, doubled by each acceptance of as many. */
+  #chunkAfterFailure = Number.POSITIVE_INFINITY;
+  /** The last request with several records failed: a single failure has no consequence. */
+  #hasFailed = false;
+
+  constructor(context: FeedContext, options: SendOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.request = new SendRequest(context, options);
+    this.#refusals = new SettleRefusals(context, options.rules);
+  }
+
+  /** Maximum records per request after failures: a single record may be the cause. */
+  get chunkAfterFailure(): number {
+    return this.#chunkAfterFailure;
+  }
+
+  /** @param control returns a control row: shows whether the service accepts anything at all */
+  begin(pass: FeedPass, control: SendPass["control"]): SendPass {
+    const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1);
+    return {
+      ...pass,
+      control,
+      trial: new RefusalTrial(unproven),
+      before: new Map(),
+      short: new Map(),
+      divided: new Map(),
+      undecided: new Set(),
+      lastAccepted: undefined,
+      lastRefused: undefined,
+      failure: undefined,
+    };
+  }
+
+  /**
+   * Sends the rows and halves refused parts: about 2·log2(n) requests for one bad record.
+   * @throws ServiceError where the feed or the connection fails, or every record is refused; rows are then waiting, or
+   *   their outcome is unknown
+   */
+  async send(pass: SendPass, rows: readonly OutboxRow[]): Promise<void> {
+    if (this.#options.rules.scope === "whole") {
+      const outcome = await sendWhole(this.#context, this.#options.rules, { request: this.request, pass, rows });
+      return await this.#settle(pass, outcome);
+    }
+    const { trial } = pass;
+    for (const row of rows) if (!pass.before.has(row.id)) pass.before.set(row.id, row);
+    const sizes = { refused: false, alone: false, largest: 0, short: 0 };
+    // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
+    for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
+    const others = rows.filter((row) => !hasFailedAlone(row));
+    if (others.length > 0) trial.add(others);
+    for (;;) {
+      const step = await trial.next(pass.control);
+      if (step.kind === "done") break;
+      if (step.kind === "trouble") {
+        // Where nothing else is left, rows that were refused before keep waiting: no good row is delayed.
+        const isLeft = trial.hasPending || (await pass.control()) !== undefined;
+        if (isLeft || this.#mustHold(pass)) throw pass.failure ?? this.#trouble(pass);
+        return;
+      }
+      const part = step.rows;
+      const outcome = await this.#sendPart(pass, part);
+      if (outcome === undefined) continue;
+      if (outcome.kind === "accepted") {
+        if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
+        await this.#settle(pass, outcome);
+        continue;
+      }
+      if (outcome.kind === "partial") {
+        // The others are sent again without the named ones: needed if the service is all-or-nothing, harmless otherwise.
+        const { rest, refused } = splitNamed(part, outcome);
+        pass.lastRefused = refusedOf(outcome);
+        await this.#refusals.setAside(pass, trial.refuseEach(refused));
+        trial.add(rest);
+        continue;
+      }
+      pass.lastRefused = outcome;
+      const standing = part.map(inFlight);
+      // Whether the count is one of changes is known once the other half was answered.
+      if (outcome.short?.isEarly) {
+        trial.postpone(standing);
+        continue;
+      }
+      if (outcome.short !== undefined) sizes.short += 1;
+      if (outcome.status === 413 || outcome.short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
+      if (outcome.short !== undefined && outcome.short.taken > 0) {
+        // Only some of these records were counted.
+        const divided = { name: outcome.short.name, taken: outcome.short.taken, counted: 0, left: 2 };
+        for (const half of trial.divide(standing)) pass.divided.set(partKeyOf(half), divided);
+        continue;
+      }
+      const refusal = { status: outcome.status, words: wordsOf(outcome) };
+      await this.#refusals.setAside(pass, trial.refuse(standing, refusal));
+    }
+    // A single record that is too large is no evidence about the chunk size, nor is a single short count.
+    if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
+      await this.#learnChunk(pass, sizes.largest);
+  }
+
+  /**
+   * Sends a part of a chunk. After a failure it is not divided at once, because each of its rows may have been accepted:
+   * once the outcome's time is over, the rows are sent again in smaller parts.
+   * @returns undefined where the service fails at this single record and accepts others: the row is set aside
+   */
+  async #sendPart(pass: SendPass, part: readonly OutboxRow[]): Promise<Outcome | undefined> {
+    const [row] = part;
+    try {
+      const outcome = await this.request.send(pass, part);
+      if (outcome.kind === "accepted") {
+        this.#hasFailed = false;
+        if (part.length >= this.#chunkAfterFailure) this.#chunkAfterFailure *= 2;
+      }
+      return outcome;
+    } catch (error) {
+      if (row === undefined || !isFailure(error)) throw error;
+      if (part.length > 1) {
+        if (this.#hasFailed) this.#chunkAfterFailure = Math.ceil(part.length / 2);
+        this.#hasFailed = true;
+      }
+      if (part.length > 1 || !(await this.#isAboutRow(pass, row))) throw error;
+      pass.failure = error;
+      const flightUntilMs = this.#context.clock.monotonicMs() + this.#options.timeoutMs;
+      const { status = 0, words = "", message } = error;
+      const failed = { ...row, flightRecord: row.record, flightUntilMs };
+      const refused = { row: failed, status, words: status === 0 ? message : wordsOf({ status, words }) };
+      await this.#refusals.setAside(pass, pass.trial.refuseEach([refused]));
+      return undefined;
+    }
+  }
+
+  /** Whether this record is the cause of a failure: the service accepts others, or has failed at it before. */
+  async #isAboutRow(pass: SendPass, row: OutboxRow): Promise<boolean> {
+    if (pass.trial.hasAccepted || hasFailedAlone(row)) return true;
+    const control = await pass.control();
+    if (control === undefined) return false;
+    const outcome = await this.request.send(pass, [control]);
+    if (outcome.kind !== "accepted" || outcome.accepted === 0) return false;
+    await this.#settle(pass, outcome);
+    return true;
+  }
+
+  /** Ends the pass: refusals are proven where something was accepted. */
+  async end(pass: SendPass): Promise<void> {
+    const { suspects, hasAccepted } = pass.trial;
+    if (suspects.length === 0) return;
+    const isGeneral = suspects.some(({ status }) => !isOfRecord(status));
+    if (!hasAccepted && isGeneral && this.#mustHold(pass)) throw this.#trouble(pass);
+    const proven = hasAccepted ? pass.trial.accept() : suspects.filter(({ row }) => row.wasProven);
+    await this.#prove(pass, proven);
+  }
+
+  /** Quarantines proven refusals, except for rows that may have been accepted unchanged: these are tried again. */
+  async #prove(pass: SendPass, refused: readonly RefusedAlone<OutboxRow>[]): Promise<void> {
+    const proven = refused.filter(({ row }) => !pass.undecided.has(row.id));
+    if (proven.length > 0) await this.#refusals.prove(pass, proven);
+  }
+
+  /** Settles an answer that accepted something, or refused each record by name. */
+  async #settle(pass: SendPass, outcome: Outcome & { kind: "accepted" }): Promise<void> {
+    const { status, accepted, named } = outcome;
+    if (accepted === 0 && named.length > 0) {
+      pass.lastRefused = { kind: "refused", code: "request_refused", status, words: named[0]?.words ?? "" };
+      return await this.#refusals.setAside(pass, pass.trial.refuseEach(refusedAlone(outcome)));
+    }
+    const isFirst = !pass.trial.hasAccepted;
+    const proven = [...pass.trial.accept(), ...refusedAlone(outcome)];
+    await this.#prove(pass, proven);
+    if (named.length > 0) await this.#refusals.refuseKept(pass, named);
+    if (isFirst && countUnproven(this.#context.store, this.#options.rules, 1) > 0) await this.#refusals.wake(pass);
+  }
+
+  /** Whether to hold the feed: a row was refused for the first time, or nothing was ever accepted with this template. */
+  #mustHold(pass: SendPass): boolean {
+    const { acceptedAt } = loadFeed(this.#context.store, this.#options.rules.name);
+    return acceptedAt === null || pass.trial.suspects.some(({ row }) => row.tries === 0);
+  }
+
+  /** The error where nothing is accepted, and no single record is the cause. */
+  #trouble(pass: SendPass): ServiceError {
+    const { name, path } = this.#options.rules;
+    const last = pass.lastRefused ?? { code: "request_refused" as const, status: 400, words: "" };
+    const words = wordsOf(last);
+    const { acceptedAt } = loadFeed(this.#context.store, name);
+    return new ServiceError(
+      last.code,
+      acceptedAt === null ? m.feeds.neverAccepted({ path, words, name }) : m.feeds.allRefused({ path, words }),
+      { area: "imports", method: "POST", path, status: last.status, words: last.words, effect: "none" },
+    );
+  }
+
+  async #learnChunk({ signal }: SendPass, chunk: number): Promise<void> {
+    const { store, log } = this.#context;
+    const { name } = this.#options.rules;
+    await commit(this.#context, signal, () => saveFeedChunk(store, name, chunk));
+    log.info({ feed: name, chunk }, m.feeds.chunkLearned({ name, chunk }));
+  }
+}
+
+function splitNamed(
+  rows: readonly OutboxRow[],
+  outcome: Outcome & { kind: "partial" },
+): { rest: OutboxRow[]; refused: RefusedAlone<OutboxRow>[] } {
+  const refused = refusedAlone(outcome);
+  const ids = new Set(refused.map(({ row }) => row.id));
+  return { rest: rows.filter(({ id }) => !ids.has(id)).map(inFlight), refused };
+}
+
+function refusedAlone({ named, status }: Exclude<Outcome, Refused>): RefusedAlone<OutboxRow>[] {
+  return named.flatMap(({ row, words }) => (row === undefined ? [] : [{ row, words, status }]));
+}
+
+function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {
+  return { kind: "refused", code: "request_refused", status, words };
+}
+
+/** Whether the row was set aside after a failure at it alone, and has not changed since. */
+function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): boolean {
+  return tries > 0 && flightRecord !== null && (flightUntilMs ?? 0) > 0;
+}
+
+/** A failure after which the service may have acted, without `Retry-After`: a 5xx, a reset, a timeout. */
+function isFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.effect === "unknown" && error.retryAfterMs === undefined;
+}

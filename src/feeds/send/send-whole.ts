@@ -1,0 +1,74 @@
+/* For a service that is sent the whole table in each request: the acknowledged rows, overlaid by the waiting ones. Never divided. */
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { ServiceError } from "../../service/service-error.ts";
+import type { FeedContext } from "../diff/absorb-feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { loadPresent, loadUnknown, type OutboxRow } from "../feed-outbox.ts";
+import { wordsOf } from "./refusal-trial.ts";
+import type { Entry, Outcome, SendPass } from "./send-pass.ts";
+import { entryOf, type SendRequest } from "./send-request.ts";
+
+/** @throws ServiceError where the table is refused as a whole */
+export async function sendWhole(
+  context: FeedContext,
+  rules: FeedRules,
+  { request, pass, rows }: { request: SendRequest; pass: SendPass; rows: readonly OutboxRow[] },
+): Promise<Outcome & { kind: "accepted" }> {
+  let outcome = await request.send(pass, rows, wholeTable(context, rules, rows));
+  if (outcome.kind === "partial") {
+    const { named } = outcome;
+    const names = new Set(named.map(nameOf));
+    const isUnnamed = (one: { key: readonly string[] }) => !names.has(nameOf(one));
+    const rest = rows.filter(isUnnamed);
+    outcome = await request.send(pass, rest, wholeTable(context, rules, rest).filter(isUnnamed));
+    if (outcome.kind === "accepted") outcome = { ...outcome, named: [...named, ...outcome.named] };
+  }
+  if (outcome.kind === "accepted" && outcome.accepted > 0) return outcome;
+  const { path } = rules;
+  const { status } = outcome;
+  const words = outcome.kind === "accepted" ? (outcome.named[0]?.words ?? "") : outcome.words;
+  throw new ServiceError(
+    outcome.kind === "refused" ? outcome.code : "request_refused",
+    m.feeds.wholeRefused({ path, words: wordsOf({ status, words }) }),
+    { area: "imports", method: "POST", path, status, words, effect: "unknown" },
+  );
+}
+
+/** The records of the table. @param waiting rows whose newest values are sent with this request */
+export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: readonly OutboxRow[]): Entry[] {
+  const seen = new Set(waiting.map(nameOf));
+  const isNew = (one: { key: readonly string[] }) => !seen.has(nameOf(one)) && seen.add(nameOf(one));
+  // Records that may be on the site stay until their deletion is due. An unanswered record is newer than the acknowledged
+  // one; a refused one is used only where nothing was acknowledged.
+  const unanswered = loadUnknown(store, rules, { isAnswered: false });
+  const refused = loadUnknown(store, rules, { isAnswered: true });
+  const kept = [...unanswered, ...loadPresent(store, rules), ...refused].filter(isNew);
+  const entries = [
+    ...kept.map((entry) => ({ ...entry, row: undefined })),
+    ...parentsFirst(waiting.filter((row) => !row.gone)).map(entryOf),
+  ];
+  if (entries.length > 0) return entries;
+  throw new BridgeError("table_missing", m.feeds.nothingSendable({ name: rules.name }));
+}
+
+/** Sorts rows after their parents; rows in a cycle of parents keep their order. */
+function parentsFirst(rows: readonly OutboxRow[]): OutboxRow[] {
+  const byKey = new Map(rows.flatMap((row) => (row.key.length === 1 ? [[row.key[0] ?? "", row] as const] : [])));
+  const ordered = new Set<OutboxRow>();
+  for (const row of rows) {
+    const above: OutboxRow[] = [];
+    const path = new Set<OutboxRow>();
+    for (let at: OutboxRow | undefined = row; at !== undefined && !ordered.has(at) && !path.has(at); ) {
+      path.add(at);
+      above.push(at);
+      at = at.parent === null ? undefined : byKey.get(at.parent);
+    }
+    for (const one of above.reverse()) ordered.add(one);
+  }
+  return [...ordered];
+}
+
+function nameOf({ key }: { key: readonly string[] }): string {
+  return JSON.stringify(key);
+}

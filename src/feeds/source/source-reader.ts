@@ -1,0 +1,277 @@
+/*
+ * Reads sources without triggers: a view, a SELECT or another SQLite file. A separate read-only connection reads them in one
+ * statement, so in one snapshot, while the bridge's own connection can write. Nothing is cached between passes, so a
+ * replaced file is read as it is now.
+ */
+
+import { realpathSync, statSync } from "node:fs";
+import Database from "better-sqlite3";
+import { queryProblem, tableProblem } from "../../config/source-text.ts";
+import { isBridgeDatabase } from "../../database/migrations.ts";
+import { openFile } from "../../database/open-file.ts";
+import { quoteName } from "../../database/quote-name.ts";
+import { faultCodeOf, machineFaultOf } from "../../database/sqlite-errors.ts";
+import { type StoredText, storedText } from "../../database/stored-text.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "../feed.ts";
+import { findRows, rowOf } from "./feed-source.ts";
+import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
+import { readQuotedText } from "./quoted-text.ts";
+
+/** The event loop is blocked while SQLite waits for another program's lock; the next pass tries again. */
+const BUSY_TIMEOUT_MS = 100;
+
+export class SourceReader {
+  readonly #db: Database.Database;
+  readonly #rules: SourceRules;
+  readonly #from: string;
+  readonly #texts: StoredText;
+  /** Whether writers of the file are blocked while it is read. */
+  readonly makesWritersWait: boolean;
+  /** Whether reading runs a SELECT, which may never end: see {@link proveSource}. */
+  readonly mayNotEnd: boolean;
+  readonly fileState: string | null;
+  #sawReplaced = false;
+
+  /** Use {@link openSource}. */
+  constructor(db: Database.Database, rules: SourceRules) {
+    this.#db = db;
+    this.#rules = rules;
+    this.fileState = rules.file === null ? null : stateOf(rules.file);
+    this.#texts = storedText(db);
+    this.makesWritersWait = db.pragma("journal_mode", { simple: true }) !== "wal";
+    this.#from = rules.query === null ? quoteName(rules.table) : checkedQuery(db, rules.query);
+    this.mayNotEnd = rules.query !== null || isView(db, rules.table);
+    checkColumns(rules, this.#columns());
+  }
+
+  /** True once a text was read that may differ from the stored one: only reading `exactly` can show it. */
+  get sawReplaced(): boolean {
+    return this.#sawReplaced;
+  }
+
+  /** All rows, integers as bigint. With `exactly`, text that a string cannot represent is a Buffer, at twice the cost. */
+  *rows(exactly: boolean): Generator<SourceRow> {
+    const { columns } = this.#rules;
+    const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
+    const rows = this.#attempt(() => this.#select(`SELECT ${list.join(", ")} FROM ${this.#from}`).iterate());
+    try {
+      for (;;) {
+        const next = this.#attempt(() => rows.next());
+        if (next.done === true) return;
+        const values = next.value as ColumnValue[];
+        if (exactly) {
+          yield this.#exactRow(columns, values);
+          continue;
+        }
+        this.#sawReplaced ||= values.some(this.#texts.mayDiffer);
+        yield rowOf(columns, values);
+      }
+    } finally {
+      rows.return?.();
+    }
+  }
+
+  /** The same in steps of `count`; the last step has fewer rows, or none. */
+  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
+    let step: SourceRow[] = [];
+    for (const row of this.rows(exactly)) {
+      step.push(row);
+      if (step.length < count) continue;
+      yield step;
+      step = [];
+    }
+    yield step;
+  }
+
+  /** Counts the rows, and evaluates every column of each. */
+  countRows(): number {
+    const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");
+    const sql = `SELECT count(*), ${columns} FROM ${this.#from}`;
+    return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
+  }
+
+  /** The rows of one key; text that a string cannot represent is a Buffer. Without a suitable index it scans the whole source. */
+  find(key: readonly string[]): SourceRow[] {
+    const { columns } = this.#rules;
+    const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
+    return this.#attempt(() =>
+      findRows(this.#rules, key, ({ where, values, limit }) => {
+        const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT ?`).all(...values, limit);
+        return (rows as ColumnValue[][]).map((row) => this.#exactRow(columns, row));
+      }),
+    );
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #select(sql: string): Database.Statement<unknown[], unknown> {
+    return this.#db.prepare(sql).safeIntegers(true).raw(true);
+  }
+
+  #columns(): string[] {
+    return this.#db
+      .prepare(`SELECT * FROM ${this.#from} LIMIT 0`)
+      .columns()
+      .map(({ name }) => name);
+  }
+
+  /** `values` has the bytes of each value after it. */
+  #exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
+    const texts = this.#texts;
+    const exact = columns.map((_, index) => {
+      const [value = null, bytes] = values.slice(2 * index, 2 * index + 2);
+      return texts.mayDiffer(value) && Buffer.isBuffer(bytes) && !texts.isExact(value, bytes) ? bytes : value;
+    });
+    return rowOf(columns, exact);
+  }
+
+  #attempt<T>(fn: () => T): T {
+    try {
+      return fn();
+    } catch (error) {
+      throw sourceError(this.#rules, error);
+    }
+  }
+}
+
+/**
+ * Opens the source of the feed's rows, read-only.
+ * @param databasePath the bridge's own database, used where the feed names no other file
+ * @throws BridgeError `table_missing` with SQLite's error text, `database_busy` where another program holds a lock on it
+ */
+export function openSource(rules: SourceRules, databasePath: string): SourceReader {
+  let db: Database.Database | undefined;
+  try {
+    if (rules.file !== null) refuseSpecial(rules.file);
+    db = openFile(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    db.pragma("trusted_schema = OFF");
+    db.pragma("cell_size_check = ON");
+    if (rules.query === null && tableProblem(rules.table, isBridgeDatabase(db)) !== null) throw ownTable(rules);
+    const isThere =
+      rules.query !== null ||
+      db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) !== undefined;
+    if (!isThere) throw missingTable(rules);
+    const opened = db;
+    const reader = readQuotedText(opened, () => new SourceReader(opened, rules));
+    db.pragma("query_only = ON");
+    return reader;
+  } catch (error) {
+    db?.close();
+    throw sourceError(rules, error);
+  }
+}
+
+/**
+ * Checks the columns of a feed's source in a database that does not exist yet. Returns false for a table that the bridge
+ * does not create.
+ * @throws MissingColumns
+ */
+export function checkNewTable(rules: SourceRules, statements: readonly string[]): boolean {
+  const db = new Database(":memory:");
+  try {
+    for (const statement of statements) db.exec(statement);
+    if (
+      rules.query === null &&
+      db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE").get(rules.table) === undefined
+    )
+      return false;
+    new SourceReader(db, rules);
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Identity, size and time of the file and its log. They differ after each transaction that writes to the file, whether or not a value differs,
+ * and where another file has taken the name.
+ * SQLite writes nothing where an UPDATE sets what is there. A write in WAL mode shows in the log first; an empty log is left out,
+ * because opening the file for reading makes one.
+ */
+function stateOf(file: string): string {
+  const states = ["", "-wal"].map((suffix) => {
+    const found = statSync(`${realpathSync(file)}${suffix}`, { bigint: true, throwIfNoEntry: false });
+    return found === undefined || found.size === 0n ? "" : `${found.ino}:${found.size}:${found.mtimeNs}`;
+  });
+  return states.join(" ");
+}
+
+/** Opening a pipe would wait for its writer, and opening a device may have side effects. A missing file is reported by opening it. */
+function refuseSpecial(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
+}
+
+function isView(db: Database.Database, name: string): boolean {
+  return (
+    db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'").get(name) !== undefined
+  );
+}
+
+/** The statement in parentheses, after SQLite has verified that it is a single SELECT. */
+function checkedQuery(db: Database.Database, query: string): string {
+  const problem = queryProblem(query);
+  if (problem !== null) throw new SourceProblem(problem);
+  const statement = db.prepare(query);
+  if (!statement.reader || !statement.readonly) throw new SourceProblem(m.feeds.noSelect);
+  // Line ends around it, because it may end with a comment.
+  return `(\n${query.trim().replace(/;\s*$/, "")}\n)`;
+}
+
+/** Attributes an SQLITE_ERROR to the feed's source: it may need a collation or a function that only the ERP has. */
+export function sourceFault(rules: SourceRules, error: unknown): unknown {
+  return /^SQLITE_ERROR/.test(faultCodeOf(error) ?? "") && !(error instanceof BridgeError)
+    ? sourceError(rules, error)
+    : error;
+}
+
+/** Why a source cannot be read. */
+class SourceProblem extends Error {
+  readonly text: Message;
+
+  constructor(text: Message) {
+    super(String(text));
+    this.text = text;
+  }
+}
+
+function sourceError(rules: SourceRules, error: unknown): BridgeError {
+  if (error instanceof BridgeError) {
+    if (rules.file === null || error.code !== "database_refused") return error;
+    // A fault of another file concerns only the feed.
+    const refused = m.feeds.sourceRefused({ name: rules.name, source: sourceOf(rules), why: error.text });
+    return new BridgeError("table_missing", refused, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      cause: error,
+    });
+  }
+  const fault = faultCodeOf(error) ?? "";
+  const source = sourceOf(rules);
+  if (/^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(fault)) {
+    return new BridgeError("database_busy", m.feeds.sourceLocked({ name: rules.name, source }), {
+      hint: m.feeds.keepTransactionsShort,
+      cause: error,
+    });
+  }
+  // A fault of the bridge's own file does not concern only the feed.
+  const machine = rules.file === null ? machineFaultOf(error, m.feeds.readingSource({ source })) : undefined;
+  if (machine !== undefined) return machine;
+  if (fault === "SQLITE_READONLY_ROLLBACK") {
+    const why = m.feeds.writerInterrupted;
+    return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
+      hint: m.feeds.letWriterOpen,
+      cause: error,
+    });
+  }
+  const words = error instanceof Error ? error.message : String(error);
+  const isOwnFault = rules.file === null || fault === "SQLITE_ERROR" || error instanceof SourceProblem;
+  const why = error instanceof SourceProblem ? error.text : m.common.foreign({ text: words });
+  return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
+    hint: isOwnFault ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading({ name: rules.name }),
+    cause: error,
+  });
+}
