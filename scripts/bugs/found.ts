@@ -101,7 +101,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "changes before a watermark that is ahead never asked for",
-      "src/updates/look-near.ts",
+      "src/updates/looks/look-near.ts",
       "return this.#context.clock.monotonicMs() >= this.#dueMs &&",
       "return this.#context.clock.monotonicMs() < this.#dueMs &&",
     ),
@@ -281,7 +281,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what the changes say counts for statuses only once it is stored",
-      "src/updates/kept-words.ts",
+      "src/updates/reads/kept-words.ts",
       "return [...waiting, ...held, ...unnamed, ...unstored];",
       "return [...waiting, ...held, ...unnamed, ...unstored.slice(0, 0)];",
     ),
@@ -290,7 +290,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a cancellation of an order that cannot be read overlooked",
-      "src/updates/kept-words.ts",
+      "src/updates/reads/kept-words.ts",
       "return [...waiting, ...held, ...unnamed, ...unstored];",
       "return [...waiting.slice(0, 0), ...held, ...unnamed, ...unstored];",
     ),
@@ -299,7 +299,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a cancellation under another name overlooked until its order is read",
-      "src/updates/kept-words.ts",
+      "src/updates/reads/kept-words.ts",
       "return [...waiting, ...held, ...unnamed, ...unstored];",
       "return [...waiting, ...held, ...unnamed.slice(0, 0), ...unstored];",
     ),
@@ -308,7 +308,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a cancellation with an earlier time overlooked until its order is read",
-      "src/updates/kept-words.ts",
+      "src/updates/reads/kept-words.ts",
       "if (status === undefined || cancelled.has(status)) {",
       "if (status === undefined || (cancelled.has(status) && !isOld)) {",
     ),
@@ -317,7 +317,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     name: "a cancellation overlooked that a later change of the same answer overtakes",
     edits: [
-      { file: "src/updates/collect-changes.ts", of: "#noteOvertaken", does: "return;" },
+      { file: "src/updates/pages/collect-changes.ts", of: "#noteOvertaken", does: "return;" },
       { file: "src/orders/cancellation.ts", of: "storeOvertaken", does: "return false;" },
     ],
     foundBy: "simulation",
@@ -335,7 +335,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a service that reads since no more taken for one that has nothing new",
-    edits: [{ file: "src/updates/page-cover.ts", of: "showsOtherQuestion", does: "return false;" }],
+    edits: [{ file: "src/updates/pages/page-cover.ts", of: "showsOtherQuestion", does: "return false;" }],
     foundBy: "simulation",
     draws: { step: { do: "switch", what: "same page", ms: 3 * 3_600_000 } },
   },
@@ -670,19 +670,19 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/updates/look-near.test.ts",
     "what lies behind a watermark taken for proof that it is ahead",
     { in: "look", find: "const isNews = isNear &&", replace: "const isNews =" },
-    "src/updates/look-near.ts",
+    "src/updates/looks/look-near.ts",
   ),
   tested(
     "test/updates/look-near.test.ts",
     "an order that is said otherwise with its former time taken for proof that the watermark is ahead",
     { in: "look", find: "instantOf(ahead.near, follow.timezone) ?? -1n", replace: "-1n" },
-    "src/updates/look-near.ts",
+    "src/updates/looks/look-near.ts",
   ),
   tested(
     "test/updates/look-near.test.ts",
     "an order waits behind a time that has proved wrong",
     { in: "latestTime", find: "isProven !== true", replace: "isProven !== undefined" },
-    "src/updates/latest-time.ts",
+    "src/updates/times/latest-time.ts",
   ),
   tested(
     "test/orders/repeated-batches.test.ts",
@@ -726,7 +726,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "Date.parse(at) - Date.parse(firstSeenAt) < BEHIND_FOR_MS",
       replace: 'firstSeenAt !== ""',
     },
-    "src/updates/find-unnamed.ts",
+    "src/updates/reads/find-unnamed.ts",
   ),
   tested(
     "test/feeds/counted-short.test.ts",

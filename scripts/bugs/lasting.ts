@@ -5,11 +5,11 @@ import { direct, hostile, one, type PlantedBug } from "./bug.ts";
 
 const HOLDS = "src/pass/holds.ts";
 const ACCEPTANCE = "src/service/acceptance.ts";
-const READS = "src/updates/read-orders.ts";
+const READS = "src/updates/reads/read-orders.ts";
 const REFUSALS = "src/feeds/send/refusal-trial.ts";
 const LEVEL = "src/config/feed-level.ts";
 const BATCHES = "src/orders/store-batches.ts";
-const FOLLOW_JOB = "src/updates/store-pass.ts";
+const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {
@@ -29,19 +29,19 @@ const LONG = { ms: [25 * 60_000, 3_600_000, 6 * 3_600_000] };
 
 /** A refusal says something about one record only if the service was well while it said it. */
 const OF_REFUSALS: readonly PlantedBug[] = [
-  hostile("a page that lacks its oldest changes taken for whole", "src/updates/page-cover.ts", [
+  hostile("a page that lacks its oldest changes taken for whole", "src/updates/pages/page-cover.ts", [
     "  return first !== undefined && (mayBeChance || !(isRising && last !== first));",
     "  return false && first !== undefined && (mayBeChance || !(isRising && last !== first));",
   ]),
-  hostile("a missing order believed at once", "src/updates/missing-orders.ts", [
+  hostile("a missing order believed at once", "src/updates/reads/missing-orders.ts", [
     "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
     "      return true;",
   ]),
-  hostile("a missing order believed within a minute", "src/updates/missing-orders.ts", [
+  hostile("a missing order believed within a minute", "src/updates/reads/missing-orders.ts", [
     "MISSING_FOR_MS = 10 * 60_000",
     "MISSING_FOR_MS = 1_000",
   ]),
-  hostile("a web page believed about an order", "src/updates/missing-orders.ts", ["!error.isWebPage && ", ""], {
+  hostile("a web page believed about an order", "src/updates/reads/missing-orders.ts", ["!error.isWebPage && ", ""], {
     step: lie({ on: "snapshot", status: MISSING, body: "html" }),
   }),
   hostile(
@@ -245,7 +245,7 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   },
   hostile(
     "no position taken for one",
-    "src/updates/next-token.ts",
+    "src/updates/pages/next-token.ts",
     ["  return NOTHING.has(token.trim().toLowerCase()) ? undefined : token;", "  return token;"],
     { step: lie({ on: "updates", body: ["next empty", "next zero"], status: SUCCESS }) },
   ),
@@ -297,13 +297,13 @@ const UP_TO_DATE = { page: [10, 100], keeps: "oldest", order: "ascending", next:
 const OF_SERVICES: readonly PlantedBug[] = [
   hostile(
     "a restored service is sent nothing again",
-    "src/updates/set-back.ts",
+    "src/updates/reads/set-back.ts",
     ["invalidateAcknowledged(store, FEED_NAMES,", "invalidateAcknowledged(store, [],"],
     { forms: UP_TO_DATE, step: { do: "restore" } },
   ),
   hostile(
     "a service that went back known by a moment alone",
-    "src/updates/plan-set-back.ts",
+    "src/updates/reads/plan-set-back.ts",
     [
       "  if (together.length < ORDERS_MIN || !isOneMoment)",
       "  if (together.length < 1_000 * ORDERS_MIN || !isOneMoment)",
@@ -322,13 +322,13 @@ const OF_SERVICES: readonly PlantedBug[] = [
   ]),
   hostile(
     "a limit of since is never learned",
-    "src/updates/since-limits.ts",
+    "src/updates/pages/since-limits.ts",
     ["  if (isYoung(asked, serviceNow)) return undefined;", "  if (age !== undefined) return undefined;"],
     { forms: { sinceAgeMax: [3_600_000, 18_000_000], next: "none" } },
   ),
   hostile(
     "a page in the order of ids taken for whole",
-    "src/updates/page-cover.ts",
+    "src/updates/pages/page-cover.ts",
     ["  return hasRisen && hasFallen;", "  return hasRisen && hasFallen && pageMax < 0;"],
     { forms: { keeps: "first-ids" }, step: { do: "orders", count: [3, 4] } },
   ),

@@ -8,8 +8,8 @@ import { MIRROR_BUGS } from "./mirror.ts";
 import { USUAL_BUGS } from "./usual.ts";
 
 const PULL = "src/orders/pull-orders.ts";
-const FOLLOW_JOB = "src/updates/store-pass.ts";
-const FOLLOW = "src/updates/follow.ts";
+const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
+const FOLLOW = "src/updates/pages/follow.ts";
 const SEND = "src/feeds/send/send-rows.ts";
 const OUTBOX = "src/feeds/feed-outbox.ts";
 const CLIENT = "src/service/client.ts";

@@ -54,7 +54,7 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
   ),
   hostile(
     "a list that is written later taken for a replica that is behind",
-    "src/updates/change-lag.ts",
+    "src/updates/times/change-lag.ts",
     ["if (ns === undefined) return false;", "if (ns !== 0n) return false;"],
     { forms: { lagMs: [20_000, 240_000], lagStamp: "entry" } },
   ),

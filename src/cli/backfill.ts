@@ -10,7 +10,7 @@ import { expediteRead, hasPulled, requestRead } from "../pass/position-rows.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { requestBackfill } from "../updates/backfill.ts";
+import { requestBackfill } from "../updates/looks/backfill.ts";
 import type { Call } from "./command.ts";
 import { openExisting } from "./open-existing.ts";
 

@@ -27,7 +27,7 @@ import { asError, BridgeError, EXIT, type ExitCode, exitCodeOfCode } from "../pl
 import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Area } from "../service/service-error.ts";
-import { isBackfillOpen } from "../updates/rest-rows.ts";
+import { isBackfillOpen } from "../updates/pages/rest-rows.ts";
 import { type BackfillOptions, requestOlder } from "./backfill.ts";
 import { asTyped } from "./call.ts";
 import { type Call, load, unknownWord, worstOf } from "./command.ts";

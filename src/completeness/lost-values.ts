@@ -1,7 +1,7 @@
 /*
  * Values that nearly every former order has and this record lacks. Where a table of the service is unavailable, it may
  * send `null`, `[]`, lines without an article or fewer lines than it counts for every order. Such a record is held
- * until it was read so twice, ten minutes apart, while another order had the value (`updates/lost-looks.ts`), or until
+ * until it was read so twice, ten minutes apart, while another order had the value (`updates/reads/lost-looks.ts`), or until
  * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
 import { onlyValue } from "../database/only-row.ts";

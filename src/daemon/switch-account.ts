@@ -23,11 +23,11 @@ import {
 } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { requestReconcile } from "../reconcile/reconcile-rows.ts";
-import { COVERED_STREAM, deleteCut } from "../updates/cut-rows.ts";
-import { isToken } from "../updates/follow.ts";
-import { loadLearned } from "../updates/learned-rows.ts";
-import { deleteRest } from "../updates/rest-rows.ts";
-import { requestSentSince } from "../updates/set-back.ts";
+import { COVERED_STREAM, deleteCut } from "../updates/cuts/cut-rows.ts";
+import { isToken } from "../updates/pages/follow.ts";
+import { deleteRest } from "../updates/pages/rest-rows.ts";
+import { requestSentSince } from "../updates/reads/set-back.ts";
+import { loadLearned } from "../updates/times/learned-rows.ts";
 import { accountOf } from "./account.ts";
 
 const HOUR_MS = 3_600_000;

@@ -24,15 +24,15 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
-import { loadLearned } from "../updates/learned-rows.ts";
-import type { UnlistedChanges } from "../updates/unlisted-changes.ts";
+import type { UnlistedChanges } from "../updates/looks/unlisted-changes.ts";
+import { loadLearned } from "../updates/times/learned-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
 import { loadNotices, loadPageSilent } from "./notices.ts";
 
 /** Longer lists are counted up to this number. */
 const LISTED_MAX = 10_000;
-/** Changes may be listed late; the longest delay that is learned is minutes (`updates/change-lag.ts`). */
+/** Changes may be listed late; the longest delay that is learned is minutes (`updates/times/change-lag.ts`). */
 const LISTED_WITHIN_MS = 3_600_000;
 
 /**

@@ -21,7 +21,7 @@ export function loadWatermark(store: Store, stream: string): string | undefined 
   return findRow(store, watermarks, { stream })?.value;
 }
 
-/** The position after a search for changes that were left out (`updates/cut-rows.ts`). Meanwhile only newer changes are requested as usual. */
+/** The position after a search for changes that were left out (`updates/cuts/cut-rows.ts`). Meanwhile only newer changes are requested as usual. */
 export function loadReached(store: Store): string | undefined {
   return loadMetaJson<{ high: { text: string } }>(store, "cut")?.high.text;
 }

@@ -14,7 +14,7 @@ import type { ServiceClient } from "../service/client.ts";
 import { sendImport } from "../service/imports.ts";
 import { fetchSnapshot, fetchUpdates } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { type FollowRules, planFirstAsk } from "../updates/follow.ts";
+import { type FollowRules, planFirstAsk } from "../updates/pages/follow.ts";
 import { type CheckResult, failed, passed } from "./check-result.ts";
 
 const SKEW_WORTH_A_WORD_MS = 5 * 60_000;

@@ -10,9 +10,9 @@ import type { Store } from "../database/store.ts";
 import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { describeForm, type LearnedForms } from "../service/known-forms.ts";
-import type { Learned } from "../updates/learn-form.ts";
-import type { Ahead, CalledCancelled } from "../updates/learned-rows.ts";
-import type { SetBack } from "../updates/plan-set-back.ts";
+import type { SetBack } from "../updates/reads/plan-set-back.ts";
+import type { Learned } from "../updates/times/learn-form.ts";
+import type { Ahead, CalledCancelled } from "../updates/times/learned-rows.ts";
 import type { LongSteps } from "./long-steps.ts";
 import type { Observation } from "./observation.ts";
 

@@ -8,8 +8,8 @@ import type { NamedRow } from "../database/row.ts";
 import { batches, feedSent, feeds, orders, statusRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { loadWatermark } from "../pass/position-rows.ts";
-import type { Candidate } from "../updates/control-rows.ts";
-import { loadLearned } from "../updates/learned-rows.ts";
+import type { Candidate } from "../updates/reads/control-rows.ts";
+import { loadLearned } from "../updates/times/learned-rows.ts";
 
 const PAYLOADS_MAX = 30;
 const BODIES_MAX = 3;

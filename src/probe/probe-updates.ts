@@ -8,7 +8,7 @@ import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
 import { DOTTED_FORM, ISO_FORM, isText, nameOf, namesZone, type TimestampForm } from "../answers/timestamp-form.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
-import type { SinceForm } from "../updates/follow.ts";
+import type { SinceForm } from "../updates/pages/follow.ts";
 import {
   describeShape,
   type FoundList,

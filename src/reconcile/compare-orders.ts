@@ -16,9 +16,9 @@ import { contentDigest, sharedDifferences } from "../records/compare-snapshot.ts
 import { type OrderValues, readOrderValues } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import type { ServiceError } from "../service/service-error.ts";
-import type { Candidate } from "../updates/control-rows.ts";
-import type { OrderAnswer, OrderReader, Refreshed } from "../updates/read-order.ts";
-import { noteUnlisted } from "../updates/unlisted-changes.ts";
+import { noteUnlisted } from "../updates/looks/unlisted-changes.ts";
+import type { Candidate } from "../updates/reads/control-rows.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "../updates/reads/read-order.ts";
 import { loadComparedContent, saveComparedContent } from "./reconcile-rows.ts";
 
 /** `skipped`: another job handles it. `returned`: it was marked as removed and exists; `gone`: it does not exist. */

@@ -9,7 +9,7 @@ import { findRow, select, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { comparedOrders, orders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { CANDIDATE, type Candidate, type Range } from "../updates/control-rows.ts";
+import { CANDIDATE, type Candidate, type Range } from "../updates/reads/control-rows.ts";
 
 /** The phases of a round, in order. */
 export const PHASES = ["scrub", "damaged", "open", "others", "lately", "removed"] as const;

@@ -16,9 +16,9 @@ import { requestRead } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
-import { type Candidate, loadToCompare } from "../updates/control-rows.ts";
-import { OrderReader } from "../updates/read-order.ts";
-import { ReadPass } from "../updates/read-pass.ts";
+import { type Candidate, loadToCompare } from "../updates/reads/control-rows.ts";
+import { OrderReader } from "../updates/reads/read-order.ts";
+import { ReadPass } from "../updates/reads/read-pass.ts";
 import { type Compared, CompareOrders } from "./compare-orders.ts";
 import {
   loadCandidate,

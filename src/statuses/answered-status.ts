@@ -21,7 +21,7 @@ import type { ServiceAnswer, Turn } from "../service/client.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
-import type { OrderReader } from "../updates/read-order.ts";
+import type { OrderReader } from "../updates/reads/read-order.ts";
 import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalProven } from "./judge-status.ts";
 import type { StatusPlan } from "./plan-status.ts";
 import { isStatusOfOrders, loadOrderMoves } from "./requested-order-rows.ts";

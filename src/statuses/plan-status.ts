@@ -13,7 +13,7 @@ import { isSameName } from "../database/same-name.ts";
 import { type ColumnValue, keyText } from "../feeds/feed.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { KeptWord } from "../updates/kept-words.ts";
+import type { KeptWord } from "../updates/reads/kept-words.ts";
 
 /** How statuses are sent, compiled once. */
 export interface StatusRules {

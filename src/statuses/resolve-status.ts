@@ -10,7 +10,7 @@ import type { AnswerForms } from "../pass/answer-forms.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { OrderReader } from "../updates/read-order.ts";
+import type { OrderReader } from "../updates/reads/read-order.ts";
 import { compareStatus, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";

@@ -13,24 +13,24 @@ import { hasPulled, loadWatermark, SWEEP_STREAM, UPDATES_STREAM } from "../pass/
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstoredChanges } from "../records/unstored-records.ts";
-import { failBackfill, loadBackfill } from "./backfill.ts";
-import { loadCut } from "./cut-rows.ts";
-import { FindCutChanges } from "./find-cut-changes.ts";
-import { isToken, liesAhead, planFirstAsk, planSweep } from "./follow.ts";
-import { beginPass, type FollowOptions, type Pass } from "./follow-pass.ts";
-import { JudgePages } from "./judge-pages.ts";
-import type { Learned } from "./learn-form.ts";
-import { isLookBackDue, requestLookBack } from "./look-back.ts";
-import { LookNear, planAhead } from "./look-near.ts";
-import { LookOther } from "./look-other.ts";
-import { type Found, planCut } from "./plan-cut.ts";
-import { planPosition } from "./plan-position.ts";
-import type { ReadOrders } from "./read-orders.ts";
-import { ReadPages } from "./read-pages.ts";
-import { type Backfilled, loadRest, type Rest } from "./rest-rows.ts";
-import { isPositionRefused } from "./since-limits.ts";
-import { endEqualTimestamps, findEqualServed } from "./step-over.ts";
-import { StorePass } from "./store-pass.ts";
+import { loadCut } from "./cuts/cut-rows.ts";
+import { FindCutChanges } from "./cuts/find-cut-changes.ts";
+import { type Found, planCut } from "./cuts/plan-cut.ts";
+import { failBackfill, loadBackfill } from "./looks/backfill.ts";
+import { isLookBackDue, requestLookBack } from "./looks/look-back.ts";
+import { LookNear, planAhead } from "./looks/look-near.ts";
+import { LookOther } from "./looks/look-other.ts";
+import { isToken, liesAhead, planFirstAsk, planSweep } from "./pages/follow.ts";
+import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
+import { JudgePages } from "./pages/judge-pages.ts";
+import { planPosition } from "./pages/plan-position.ts";
+import { ReadPages } from "./pages/read-pages.ts";
+import { type Backfilled, loadRest, type Rest } from "./pages/rest-rows.ts";
+import { isPositionRefused } from "./pages/since-limits.ts";
+import { endEqualTimestamps, findEqualServed } from "./pages/step-over.ts";
+import { StorePass } from "./pages/store-pass.ts";
+import type { ReadOrders } from "./reads/read-orders.ts";
+import type { Learned } from "./times/learn-form.ts";
 
 interface Followed {
   /** False where a limit ended the pass; the next one continues immediately. */

@@ -6,7 +6,7 @@ import { m } from "../../src/messages/messages.ts";
 import { saveHold } from "../../src/pass/hold-rows.ts";
 import { loadWatermark } from "../../src/pass/position-rows.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
-import { loadCut, saveCut } from "../../src/updates/cut-rows.ts";
+import { loadCut, saveCut } from "../../src/updates/cuts/cut-rows.ts";
 import { configFor, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { fillStock } from "../support/pushed.ts";

@@ -2,7 +2,7 @@ import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
 import type { JobReport } from "../../src/pass/job.ts";
 import { FollowUpdates } from "../../src/updates/follow-updates.ts";
-import { ReadOrders } from "../../src/updates/read-orders.ts";
+import { ReadOrders } from "../../src/updates/reads/read-orders.ts";
 import { configFor } from "./bridge.ts";
 import type { Followed } from "./followed.ts";
 

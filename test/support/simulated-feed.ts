@@ -7,8 +7,8 @@ import {
   planFirstAsk,
   planNextPage,
   raiseHigh,
-} from "../../src/updates/follow.ts";
-import type { Learned } from "../../src/updates/learn-form.ts";
+} from "../../src/updates/pages/follow.ts";
+import type { Learned } from "../../src/updates/times/learn-form.ts";
 
 export interface FeedChange {
   id: number;

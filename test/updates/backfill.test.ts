@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { m } from "../../src/messages/messages.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import { failBackfill, loadBackfill, requestBackfill } from "../../src/updates/backfill.ts";
+import { failBackfill, loadBackfill, requestBackfill } from "../../src/updates/looks/backfill.ts";
 import { startFollowed } from "../support/followed.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ChangeLag, isWithinLag, learnLag, NO_LAG } from "../../src/updates/change-lag.ts";
+import { type ChangeLag, isWithinLag, learnLag, NO_LAG } from "../../src/updates/times/change-lag.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { inWhole } from "../support/whole.ts";

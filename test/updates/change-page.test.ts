@@ -3,8 +3,8 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
-import { KnownPages } from "../../src/updates/change-page.ts";
-import { ChangeCollector } from "../../src/updates/collect-changes.ts";
+import { KnownPages } from "../../src/updates/pages/change-page.ts";
+import { ChangeCollector } from "../../src/updates/pages/collect-changes.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { inWhole, itWhole, size } from "../support/whole.ts";
 

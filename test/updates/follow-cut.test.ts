@@ -3,7 +3,7 @@ import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { orderRulesOf } from "../../src/daemon/build-jobs.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { FollowUpdates } from "../../src/updates/follow-updates.ts";
-import { ReadOrders } from "../../src/updates/read-orders.ts";
+import { ReadOrders } from "../../src/updates/reads/read-orders.ts";
 import { configFor } from "../support/bridge.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { inWhole, itSome, itWhole, size } from "../support/whole.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseTimestamp } from "../../src/answers/timestamp.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import { showsWhole } from "../../src/updates/step-over.ts";
+import { showsWhole } from "../../src/updates/pages/step-over.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { inWhole, itSome, itWhole, size } from "../support/whole.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatTimestamp } from "../../src/answers/timestamp.ts";
 import type { TimestampForm } from "../../src/answers/timestamp-form.ts";
-import type { FollowRules, SinceForm } from "../../src/updates/follow.ts";
+import type { FollowRules, SinceForm } from "../../src/updates/pages/follow.ts";
 import { type Feed, type FeedChange, followFeed } from "../support/simulated-feed.ts";
 import { runs } from "../support/whole.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseTimestamp, readTimestamp } from "../../src/answers/timestamp.ts";
 import { describeForm } from "../../src/answers/timestamp-form.ts";
+import { showsMore } from "../../src/updates/looks/look-other.ts";
 import {
   type FollowRules,
   isToken,
@@ -9,9 +10,8 @@ import {
   planNextPage,
   planSweep,
   raiseHigh,
-} from "../../src/updates/follow.ts";
-import { learnForm, learnFromOrders, noteFormer } from "../../src/updates/learn-form.ts";
-import { showsMore } from "../../src/updates/look-other.ts";
+} from "../../src/updates/pages/follow.ts";
+import { learnForm, learnFromOrders, noteFormer } from "../../src/updates/times/learn-form.ts";
 
 const rules: FollowRules = { since: "iso", timezone: "UTC", overlapMs: 600_000 };
 const DATE = "Sun, 01 Mar 2026 12:00:00 GMT";

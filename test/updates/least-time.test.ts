@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { planSearch } from "../../src/updates/least-time.ts";
+import { planSearch } from "../../src/updates/times/least-time.ts";
 
 const MINUTE_NS = 60_000_000_000n;
 const DAY = 1_440;

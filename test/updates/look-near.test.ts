@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadObservations } from "../../src/probe/observations.ts";
-import { loadAhead } from "../../src/updates/learned-rows.ts";
+import { loadAhead } from "../../src/updates/times/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { itWhole } from "../support/whole.ts";

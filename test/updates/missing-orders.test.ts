@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
-import { saysNoSuchOrder } from "../../src/updates/missing-orders.ts";
+import { saysNoSuchOrder } from "../../src/updates/reads/missing-orders.ts";
 import type { Followed } from "../support/followed.ts";
 import { NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { words } from "../support/messages.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseTimestamp, type ServedTimestamp } from "../../src/answers/timestamp.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import { type Anchor, liesBefore, showsOtherQuestion } from "../../src/updates/page-cover.ts";
+import { type Anchor, liesBefore, showsOtherQuestion } from "../../src/updates/pages/page-cover.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { inWhole, itSome, itWhole } from "../support/whole.ts";
 

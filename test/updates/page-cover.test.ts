@@ -17,7 +17,7 @@ import {
   showsHole,
   type Wider,
   withoutEarlier,
-} from "../../src/updates/page-cover.ts";
+} from "../../src/updates/pages/page-cover.ts";
 
 const page = (...timestamps: (number | undefined)[]) =>
   timestamps.map((timestamp) => (timestamp === undefined ? undefined : { instantNs: BigInt(timestamp) }));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Cut } from "../../src/updates/cut-rows.ts";
-import { type CutFacts, planCut } from "../../src/updates/plan-cut.ts";
+import type { Cut } from "../../src/updates/cuts/cut-rows.ts";
+import { type CutFacts, planCut } from "../../src/updates/cuts/plan-cut.ts";
 
 const high = (ns: bigint) => ({ text: `s${ns}`, ns });
 const standing: Cut = {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TimestampForm } from "../../src/answers/timestamp-form.ts";
-import { instantOf } from "../../src/updates/follow.ts";
-import { type PositionFacts, planPosition } from "../../src/updates/plan-position.ts";
+import { instantOf } from "../../src/updates/pages/follow.ts";
+import { type PositionFacts, planPosition } from "../../src/updates/pages/plan-position.ts";
 
 const rules = { since: "iso", timezone: "UTC", overlapMs: 600_000 } as const;
 const FORM: TimestampForm = { kind: "iso", precision: "second", fraction: 0, point: ".", zone: "Z", separator: "T" };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type LostVersion, noteLost, type SetBack } from "../../src/updates/plan-set-back.ts";
+import { type LostVersion, noteLost, type SetBack } from "../../src/updates/reads/plan-set-back.ts";
 
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2026, 2, 1, 12);

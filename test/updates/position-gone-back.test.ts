@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Sandbox, StartOptions } from "../../src/sandbox/start-sandbox.ts";
-import { inFormOf, isBefore, isOtherForm } from "../../src/updates/next-token.ts";
-import { NARROWED_MAX } from "../../src/updates/since-limits.ts";
+import { inFormOf, isBefore, isOtherForm } from "../../src/updates/pages/next-token.ts";
+import { NARROWED_MAX } from "../../src/updates/pages/since-limits.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { inWhole, itSome, itWhole } from "../support/whole.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Asked, type FollowRules, instantOf } from "../../src/updates/follow.ts";
+import { type Asked, type FollowRules, instantOf } from "../../src/updates/pages/follow.ts";
 import {
   ageOf,
   isRefused,
@@ -8,7 +8,7 @@ import {
   noteRefused,
   planSince,
   type SinceLimits,
-} from "../../src/updates/since-limits.ts";
+} from "../../src/updates/pages/since-limits.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { loadSetBack } from "../../src/updates/learned-rows.ts";
+import { loadSetBack } from "../../src/updates/times/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 

@@ -1,0 +1,107 @@
+/*
+ * Gets past a page whose changes have no readable time, or times before the requested one: a service may list changes
+ * by times that are not in their records. Where other pages are as short, later changes may follow, and no time shows
+ * where. The latest `since` that still returns the page is searched by halves; what follows is requested next. Progress
+ * is kept in memory; after a restart the search is repeated.
+ */
+import type { JobContext } from "../../pass/job.ts";
+import { isoTime } from "../../platform/ports.ts";
+import { type Asked, askAt, type FollowRules, instantOf, isFromFuture, type Page } from "../pages/follow.ts";
+import type { Pass, ReadPage } from "../pages/follow-pass.ts";
+import { isPositionRefused } from "../pages/since-limits.ts";
+
+/** A `since` that returns the page, and one that does not. */
+interface Bounds {
+  fromNs: bigint;
+  toNs: bigint;
+}
+
+/** Bound of a clock that is behind. */
+const YEARS_NS = 20n * 365n * 86_400_000_000_000n;
+
+/** Limit of remembered searches; the oldest is forgotten. */
+const KNOWN_MAX = 1_000;
+
+export class LookPast {
+  readonly #context: JobContext;
+  readonly #rules: FollowRules;
+  readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
+  /** By the key of the page's first change. */
+  readonly #known = new Map<string, Bounds>();
+
+  constructor(context: JobContext, rules: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#read = read;
+  }
+
+  /**
+   * Returns the next `since` and the number of requests made. Undefined where the page has room for more, where one of
+   * its changes has a time that leads on, and where the service returns it from any time.
+   */
+  async find(
+    pass: Pass,
+    asked: Asked,
+    { page, keys }: Pick<ReadPage, "page" | "keys">,
+  ): Promise<{ asked: Asked; requests: number } | undefined> {
+    const [key] = keys;
+    if (key === undefined || leadsOn(page, asked.ns, pass) || page.timestamps.length < pass.pageMax) return undefined;
+    const { high, near, future, anchors, metadata } = pass;
+    const askFrom = (ns: bigint) => askAt(ns, pass.learned.form, this.#rules);
+    const ofPage = new Set(keys);
+    let requests = 0;
+    const shows = async ({ since, ns }: Asked) => {
+      requests += 1;
+      try {
+        const read = await this.#read(pass, since);
+        return !leadsOn(read.page, ns, pass) && read.keys.some((each) => ofPage.has(each));
+      } catch (error) {
+        // The `since` may be in the service's future.
+        if (isPositionRefused(error)) return false;
+        throw error;
+      }
+    };
+    try {
+      const known = this.#known.get(key);
+      const bounds = known !== undefined && known.toNs > asked.ns ? known : await this.#begin(pass, asked, shows);
+      if (bounds === undefined) return undefined;
+      this.#remember(key, bounds);
+      if (asked.ns > bounds.fromNs) bounds.fromNs = asked.ns;
+      for (;;) {
+        const middle = askFrom((bounds.fromNs + bounds.toNs) / 2n);
+        if (middle.ns <= bounds.fromNs) return { asked: askFrom(bounds.toNs), requests };
+        if (await shows(middle)) bounds.fromNs = middle.ns;
+        else bounds.toNs = middle.ns;
+      }
+    } finally {
+      // The probe's changes are requested again in their turn: the position must not pass what lies before them.
+      Object.assign(pass, { high, near, future, anchors, metadata });
+    }
+  }
+
+  /** Where no clock shows a later time than the requested one, the end is years later. */
+  async #begin(pass: Pass, { ns }: Asked, shows: (from: Asked) => Promise<boolean>): Promise<Bounds | undefined> {
+    const nowNs = instantOf(pass.serviceNow ?? isoTime(this.#context.clock.nowMs()), "UTC") ?? ns;
+    const isBehind = nowNs <= ns && pass.serviceNow === undefined;
+    const end = askAt(isBehind ? ns + YEARS_NS : nowNs, pass.learned.form, this.#rules);
+    return end.ns <= ns || (await shows(end)) ? undefined : { fromNs: ns, toNs: end.ns };
+  }
+
+  #remember(key: string, bounds: Bounds): void {
+    this.#known.delete(key);
+    this.#known.set(key, bounds);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** Whether a change of the page has a later time that is not in the future. */
+function leadsOn(
+  { timestamps }: Page,
+  fromNs: bigint,
+  { serviceNow, rules }: Pick<Pass, "serviceNow" | "rules">,
+): boolean {
+  return timestamps.some(
+    (time) => time !== undefined && time.instantNs > fromNs && !isFromFuture(time.text, serviceNow, rules.timezone),
+  );
+}

@@ -1,0 +1,131 @@
+/*
+ * Compares the record that announced a read with the order's own answer: whether the answer includes the change, and
+ * what follows where they disagree.
+ */
+
+import { JsonSyntaxError } from "../../answers/json-text.ts";
+import { scanJson } from "../../answers/scan-json.ts";
+import { isStrictlyNewer, readTimestamp } from "../../answers/timestamp.ts";
+import { unitNs } from "../../answers/timestamp-form.ts";
+import { m } from "../../messages/messages.ts";
+import type { IngestResult } from "../../orders/ingest-orders.ts";
+import type { OrderRules } from "../../orders/order-rules.ts";
+import { stateOfStatus } from "../../orders/plan-order.ts";
+import type { JobContext } from "../../pass/job.ts";
+import type { QueuedRead } from "../../pass/position-rows.ts";
+import { type OrderValues, readOrderValues } from "../../records/order-mapping.ts";
+import { learnLag, loadLag, saveLag } from "../times/change-lag.ts";
+import { saveCalledCancelled } from "../times/learned-rows.ts";
+import type { ListedChange } from "./look-in-updates.ts";
+import type { OrderAnswer, OrderReader } from "./read-order.ts";
+import { TRIES_MAX } from "./read-queue.ts";
+
+/**
+ * After so many orders whose answers never reached the timestamp of their change, these timestamps are not taken for
+ * the orders' own.
+ */
+const VAIN_MAX = 3;
+
+export class AskingRecord {
+  readonly #context: JobContext;
+  readonly #rules: OrderRules;
+  readonly #reader: OrderReader;
+  /** Number of such orders in a row. */
+  #vain = 0;
+
+  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#reader = reader;
+  }
+
+  /**
+   * Whether the change has no later timestamp than the answer, to the end of its unit: then the service has set the
+   * order back. False for an unreadable timestamp, and for batches, which may hold old versions.
+   */
+  isSaidTwice(queued: QueuedRead, answer: OrderAnswer): boolean {
+    if (queued.source !== "update") return false;
+    const announced = readTimestamp(this.timestampOf(queued), this.#timezone);
+    const own = readTimestamp(this.#reader.timestampOf(answer), this.#timezone);
+    if (announced === undefined || own === undefined) return false;
+    return announced.latestNs + unitNs(announced.form) <= own.latestNs + unitNs(own.form);
+  }
+
+  /**
+   * The timestamp of the record that announced the read, where the answer does not include it, as from a replica that
+   * lags.
+   */
+  newerAnnounced(queued: QueuedRead, answer: OrderAnswer, current: string | null): string | undefined {
+    if (queued.record === "" || this.#vain >= VAIN_MAX) return undefined;
+    const announced = this.timestampOf(queued);
+    const own = this.#reader.timestampOf(answer);
+    const isBehind = this.#reader.isBehind({ announced, own });
+    if (isBehind && current === null && queued.attempts + 1 === TRIES_MAX) this.#vain += 1;
+    if (!isBehind && queued.attempts > 0) this.#vain = 0;
+    const isCurrent = current !== null && !this.#reader.isLater(announced, current);
+    return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
+  }
+
+  /**
+   * The change calls the order cancelled, but the answer for the same version does not: this is reported, because a
+   * person must decide.
+   */
+  noteCalled(queued: QueuedRead, answer: OrderAnswer, at: string): void {
+    const { store, log } = this.#context;
+    const { plan } = this.#rules;
+    if (queued.source !== "update" || answer.isCached) return;
+    const told = this.#reader.askedBy(queued, "status");
+    if (told === null || !stateOfStatus(told, plan).isCancelled) return;
+    const status = this.#reader.valuesOf(answer)?.status ?? null;
+    if (status === null || stateOfStatus(status, plan).isCancelled) return;
+    if (isStrictlyNewer(this.#reader.timestampOf(answer), this.timestampOf(queued), this.#timezone)) return;
+    const { orderId } = queued;
+    log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
+    saveCalledCancelled(store, { status, orderId, at });
+  }
+
+  learnLag(queued: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
+    const { store } = this.#context;
+    if (queued.source !== "update" || answer.isCached) return;
+    const isNews = stored === "created" || stored === "changed" || stored === "refreshed";
+    const isAlike = !isNews && queued.attempts === 0 && this.#saysTheSame(queued, answer);
+    const read = { announced: this.timestampOf(queued), own: this.#reader.timestampOf(answer), isNews, isAlike };
+    saveLag(store, learnLag(loadLag(store), read, this.#timezone));
+  }
+
+  /** Whether the change has the status, lines and total of the answer, as far as it has these fields. */
+  #saysTheSame({ record }: QueuedRead, answer: OrderAnswer): boolean {
+    const own = this.#reader.valuesOf(answer);
+    if (record === "" || own === undefined) return false;
+    try {
+      const bytes = Buffer.from(record);
+      const read = readOrderValues(bytes, scanJson(bytes), this.#rules.update);
+      return !("reason" in read) && namesSame(read.values, own);
+    } catch (error) {
+      if (error instanceof JsonSyntaxError) return false;
+      throw error;
+    }
+  }
+
+  /** The timestamp of the record that announced the read. */
+  timestampOf(queued: QueuedRead): string | null {
+    return this.#reader.askedBy(queued, "updated_at");
+  }
+
+  /** Status and timestamp of the record that announced the read; undefined without a timestamp. */
+  changeOf(queued: QueuedRead): ListedChange | undefined {
+    const timestamp = this.timestampOf(queued);
+    return timestamp === null ? undefined : { timestamp, status: this.#reader.askedBy(queued, "status") };
+  }
+
+  get #timezone(): string {
+    return this.#rules.plan.timezone;
+  }
+}
+
+function namesSame(change: OrderValues, own: OrderValues): boolean {
+  const linesOf = ({ lines }: OrderValues) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, quantity]));
+  if (change.status === null || change.status !== own.status) return false;
+  if (change.total !== null && change.total !== own.total) return false;
+  return change.lines.length === 0 || linesOf(change) === linesOf(own);
+}

@@ -1,0 +1,383 @@
+/*
+ * Reads whole orders that were announced by a change or a doubtful record, or that a pass could not settle. Each read
+ * is a row (`owed_reads`) until the transaction that stores its snapshot; after a crash it is read again. An order that
+ * cannot be read waits at the end of the queue with its own retry time and does not block others. If the service
+ * answers for no order at all, no failure is counted for any.
+ */
+
+import { isStrictlyNewer } from "../../answers/timestamp.ts";
+import type { LostPart } from "../../completeness/lost-values.ts";
+import { m } from "../../messages/messages.ts";
+import { settleEchoes } from "../../orders/echo-rows.ts";
+import { type IngestResult, isUnchanged } from "../../orders/ingest-orders.ts";
+import { loadLaterReads, requestLaterReads, requestReadNow } from "../../orders/later-reads.ts";
+import { loadMissingOrder } from "../../orders/missing-rows.ts";
+import {
+  isSameFence,
+  loadOrderFence,
+  loadOrderMark,
+  markOrderRemoved,
+  type OrderFence,
+} from "../../orders/order-rows.ts";
+import type { OrderRules } from "../../orders/order-rules.ts";
+import { loadSecondReads, queueSecondRead, requestSecondRead } from "../../orders/second-reads.ts";
+import { commit } from "../../pass/commit.ts";
+import { addCount } from "../../pass/counts.ts";
+import { isAnswered, reachOf } from "../../pass/holds.ts";
+import type { JobContext } from "../../pass/job.ts";
+import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../../pass/position-rows.ts";
+import { wasListed } from "../../pass/seen-changes.ts";
+import { asError, BridgeError } from "../../platform/errors.ts";
+import { isoTime } from "../../platform/ports.ts";
+import type { FollowRules } from "../pages/follow.ts";
+import { isOfFuture } from "../times/latest-time.ts";
+import { AskingRecord } from "./asking-record.ts";
+import { HeldRecords } from "./held-records.ts";
+import { type ListedChange, type Listing, LookInUpdates } from "./look-in-updates.ts";
+import { LostLooks } from "./lost-looks.ts";
+import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
+import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
+import { type Health, ReadPass } from "./read-pass.ts";
+import { isLastTry, ReadQueue } from "./read-queue.ts";
+import { noteRemoved } from "./set-back.ts";
+import { takeCancellation } from "./take-cancellation.ts";
+
+const READS_PER_PASS = 200;
+/** After so many answers older than the known version the change list is asked for it; before `CANCELLED_TRIES`. */
+const BEHIND_TRIES = 3;
+/** A little longer than the time that an order must be missing, because `Date` has whole seconds. */
+const MISSING_WAIT_MS = MISSING_FOR_MS + 2_000;
+
+/** A read without a result. Whether it counts is decided once it is known whether the service was well. */
+interface Aside {
+  queued: QueuedRead;
+  error: unknown;
+  /** Set where the service has no such order: the stored order at that time. */
+  missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
+}
+
+/** What is known besides the order's own answer. */
+interface Shown {
+  /** The change list has nothing newer than this time. */
+  current?: string;
+  /** The change list decides nothing, and the order was answered so for a day. */
+  isLast?: boolean;
+  /** The part that this order by itself lacks. */
+  acceptedLoss?: LostPart | undefined;
+}
+
+interface Pass {
+  reads: ReadPass;
+  updates: LookInUpdates;
+  aside: Aside[];
+  counts: Record<string, number>;
+  signal: AbortSignal;
+}
+
+export class ReadOrders {
+  readonly #context: JobContext;
+  readonly #reader: OrderReader;
+  readonly #asking: AskingRecord;
+  readonly #queue: ReadQueue;
+  readonly #missing: MissingOrders;
+  readonly #held: HeldRecords;
+  readonly #looks: LostLooks;
+  readonly #rules: OrderRules;
+  readonly #follow: FollowRules;
+  /** Number of orders that had changed although no record announced their read. */
+  unannounced = 0;
+
+  constructor(context: JobContext, rules: OrderRules, follow: FollowRules) {
+    this.#context = context;
+    this.#follow = follow;
+    this.#rules = rules;
+    this.#reader = new OrderReader(context, rules);
+    this.#asking = new AskingRecord(context, rules, this.#reader);
+    this.#queue = new ReadQueue(context, rules);
+    this.#missing = new MissingOrders(context);
+    this.#looks = new LostLooks(context, this.#reader);
+    this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
+  }
+
+  /** Reads due orders, a limited number. Returns how many are left for the next pass to begin with immediately. */
+  async readQueued(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
+    const { store } = this.#context;
+    await this.#held.look(signal);
+    await this.#requestLater(signal);
+    const pass: Pass = {
+      reads: new ReadPass(this.#context, this.#reader, { signal }),
+      updates: new LookInUpdates(this.#context, { rules: this.#rules, follow: this.#follow }),
+      aside: [],
+      counts,
+      signal,
+    };
+    for (const queued of loadDueReads(store, this.#now(), READS_PER_PASS)) {
+      if (this.#context.isStopping()) return 0;
+      if (await this.#readOne(queued, pass)) continue;
+      await this.#putAside(pass, "ill");
+      throw asFailure(pass.reads.trouble);
+    }
+    if (pass.aside.length > 0) {
+      const keys = pass.aside.map(({ missing }) => missing?.orderKey ?? 0);
+      const health = await pass.reads.findHealth(Math.max(...keys));
+      await this.#putAside(pass, health);
+      if (health === "ill") throw asFailure(pass.reads.trouble);
+    }
+    return countDueReads(store, this.#now());
+  }
+
+  async #requestLater(signal: AbortSignal): Promise<void> {
+    const { store, client } = this.#context;
+    const at = this.#now();
+    const due = loadLaterReads(store, at);
+    const serviceNow = client.serviceNow ?? at;
+    const again = loadSecondReads(store, serviceNow);
+    if (due.length === 0 && again.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const read of due) requestReadNow(store, read, at);
+      for (const read of again) requestSecondRead(store, read, { at, serviceNow });
+    });
+  }
+
+  /** Returns false where the service fails, not this order, and the pass must end. */
+  async #readOne(queued: QueuedRead, pass: Pass): Promise<boolean> {
+    const { store, client } = this.#context;
+    try {
+      const readOnce = (acceptedLoss?: LostPart) => this.#readUntilCurrent(queued, pass, acceptedLoss);
+      const read = await this.#looks.read(queued.orderId, readOnce, { ...pass, isLast: isLastTry(queued) });
+      if (read?.value.kind === "unknown") {
+        const { error, fence } = read.value;
+        const orderKey = loadOrderMark(store, queued.orderId)?.orderKey;
+        pass.aside.push({ queued, error, missing: { status: error.status, fence, orderKey } });
+        return await pass.reads.failed(queued.orderId, error);
+      }
+      pass.reads.answered(loadOrderMark(store, queued.orderId)?.orderKey);
+      if (read !== undefined) count(pass.counts, read.value.stored);
+      if (queued.record === "" && read?.value.stored === "changed") this.unannounced += 1;
+    } catch (error) {
+      if (reachOf(error, queued.attempts) !== "record") {
+        if (isAnswered(error)) await this.#queue.postpone(queued, error, pass.signal);
+        throw error;
+      }
+      this.#context.log.debug({ orderId: queued.orderId }, client.hideSecrets(asError(error).message));
+      pass.aside.push({ queued, error, missing: undefined });
+      return await pass.reads.failed(queued.orderId, error);
+    }
+    return true;
+  }
+
+  /**
+   * An answer older than the known version counts if the change list does not have the newer version any more, and the
+   * order is then answered so again, because two replicas may answer in turn.
+   */
+  async #readUntilCurrent(queued: QueuedRead, { updates, signal }: Pass, acceptedLoss?: LostPart) {
+    const read = await this.#reader.refresh(queued, this.#actOn(queued, { acceptedLoss }), signal);
+    if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
+    if (queued.attempts + 1 < BEHIND_TRIES) return read;
+    const kept = this.#reader.timestampOf(read.value.answer);
+    const version = { orderId: queued.orderId, timestamp: read.value.newer, kept };
+    const found = await updates.look(version, queued.attempts, signal);
+    // If the version was never listed, its absence proves nothing.
+    const listing = found === "gone" && !wasListed(this.#context.store, version, this.#timezone) ? "unknown" : found;
+    // Where the known version is no later one, only its clock was wrong, and its being listed proves nothing.
+    const isListed = listing === "listed" && !this.#reader.isOfBeforeItself(read.value.answer, version.timestamp);
+    const isLast = listing !== "gone" && !isListed && isLastTry(queued);
+    if (isListed && isLastTry(queued)) await commit(this.#context, signal, () => this.#queue.dequeue(queued));
+    if (listing !== "gone" && !isLast) return read;
+    return await this.#reader.refresh(
+      queued,
+      this.#actOn(queued, { current: read.value.newer, isLast, acceptedLoss }),
+      signal,
+    );
+  }
+
+  #actOn(queued: QueuedRead, shown: Shown = {}) {
+    return {
+      store: (answer: OrderAnswer, at: string) => this.#store(queued, { answer, shown }, at),
+      settle: (refreshed: Refreshed<IngestResult | "stale">, at: string) =>
+        this.#settle(queued, { refreshed, current: shown.current ?? null }, at),
+    };
+  }
+
+  /**
+   * Inside the transaction that stored the snapshot: saves the hash of the announcing record and ends the queued read.
+   * If something of the order was stored while it was read, that may be newer, and the read stays queued.
+   */
+  #settle(
+    queued: QueuedRead,
+    { refreshed, current }: { refreshed: Refreshed<IngestResult | "stale">; current: string | null },
+    at: string,
+  ) {
+    if (refreshed.kind === "unknown") {
+      return { ...refreshed, fence: loadOrderFence(this.#context.store, queued.orderId) };
+    }
+    const { answer, stored } = refreshed;
+    const isHeld = this.#reader.isHeld(answer);
+    // Without a record there is nothing else to keep.
+    if (isHeld && queued.record !== "") this.#queue.keepChange(queued, m.updates.snapshotUnusable, at);
+    const isLast = isLastTry(queued);
+    const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
+    // A read without a record is requested again by what requested it: an hour later, or at night. An older answer ends
+    // the read only after the change list was asked: a request that failed before that, or a crash, ends nothing. The
+    // same for an answer that is held.
+    const isOver = isHeld && known === undefined ? isLast || queued.record === "" : isLast && current !== null;
+    this.#readAfterUnit(queued, answer);
+    if (!isHeld) this.#asking.learnLag(queued, answer, stored);
+    const announced = isHeld ? undefined : this.#asking.newerAnnounced(queued, answer, current);
+    const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
+    const newer = isAnnouncedLast ? announced : (known ?? announced);
+    if (!isHeld && newer === undefined) this.#asking.noteCalled(queued, answer, at);
+    if (isOver || !(isHeld || newer !== undefined)) this.#queue.dequeue(queued);
+    else
+      this.#queue.waitLonger(queued, newer === undefined ? unusable(queued.orderId) : olderThanStored(queued.orderId));
+    return { ...refreshed, newer };
+  }
+
+  /** The change's timestamp may be another one than the order's own. */
+  #readAfterUnit(queued: QueuedRead, { askedAt }: OrderAnswer): void {
+    if (askedAt === undefined) return;
+    const order = { orderId: queued.orderId, timestamp: this.#asking.timestampOf(queued), askedAt, isNews: false };
+    queueSecondRead(this.#context.store, order, this.#timezone);
+  }
+
+  /**
+   * A version older than the stored one counts if a new change announced it, if the change list does not have the newer
+   * one, or if the list decides nothing and the order was answered so for a day. An answer from a cache never counts.
+   */
+  #store(
+    queued: QueuedRead,
+    { answer, shown }: { answer: OrderAnswer; shown: Shown },
+    at: string,
+  ): IngestResult | "stale" {
+    const newer = this.#reader.newerStored(answer);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.acceptedLoss);
+    const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
+    const isAnnounced = this.#asking.isSaidTwice(queued, answer);
+    if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
+    const { acceptedLoss } = shown;
+    return this.#reader.takeBack(
+      answer,
+      { isAnnounced, isProven: isAnnounced || shown.isLast !== true, acceptedLoss },
+      at,
+    );
+  }
+
+  get #timezone(): string {
+    return this.#rules.plan.timezone;
+  }
+
+  /** Postpones failed reads; records missing orders, provided that the service answered for another order. */
+  async #putAside({ aside, updates, counts, signal }: Pass, health: Health): Promise<void> {
+    for (const each of aside) {
+      if (health === "well" && each.missing !== undefined) {
+        if (await this.#isFoundOtherwise(each, counts, signal)) continue;
+        const listing = await this.#lookForMissing(each, updates, signal);
+        const lastChange = updates.lastOf(each.queued.orderId);
+        if (await this.#settleMissing(each, { listing, lastChange }, signal)) addCount(counts, "removed");
+        continue;
+      }
+      // If the service fails for all, the next pass tries other orders, and none waits longer for it.
+      await this.#queue.postpone(each.queued, each.error, signal, health === "ill" ? 0 : 1);
+    }
+  }
+
+  /** Reads a missing order under other spellings of its id first. Returns whether that settled the read. */
+  async #isFoundOtherwise({ queued }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#context;
+    const isRemoved = (loadOrderMark(store, queued.orderId)?.removedAt ?? null) !== null;
+    if (!isRemoved && loadMissingOrder(store, queued.orderId) === undefined) return false;
+    try {
+      const read = await this.#reader.refreshOtherwise(queued, this.#actOn(queued), signal);
+      if (read?.value.kind === "order") count(counts, read.value.stored);
+      return read !== undefined;
+    } catch (error) {
+      if (reachOf(error, queued.attempts) !== "record") throw error;
+      await this.#queue.postpone(queued, error, signal);
+      return true;
+    }
+  }
+
+  /** Asks the change list about an order that is about to be marked as removed. */
+  async #lookForMissing({ queued }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, queued.orderId);
+    const isMet = loadMissingOrder(store, queued.orderId) !== undefined;
+    if (!isMet || mark === undefined || mark.removedAt !== null || mark.updatedAt === null) return "unknown";
+    return await updates.look({ orderId: queued.orderId, timestamp: mark.updatedAt }, queued.attempts, signal);
+  }
+
+  /** Returns whether a stored order was marked as removed. */
+  async #settleMissing(
+    { queued, error, missing }: Aside,
+    { listing, lastChange }: { listing: Listing; lastChange: ListedChange | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { store } = this.#context;
+    return await commit(this.#context, signal, () => {
+      const isSameRead = loadQueuedRead(store, queued.orderId)?.recordHash.equals(queued.recordHash) === true;
+      if (!isSameRead || !isSameFence(missing?.fence, loadOrderFence(store, queued.orderId))) return false;
+      const at = this.#now();
+      const mark = loadOrderMark(store, queued.orderId);
+      const isRemoved = (mark?.removedAt ?? null) !== null;
+      const missingSince = loadMissingOrder(store, queued.orderId)?.since;
+      // An order that was never stored and was missing twice stays missing until it is served.
+      const isUnknown = mark === undefined && this.#queue.isKept(queued);
+      if (!isRemoved && !isUnknown && !this.#missing.note(queued.orderId, at)) {
+        this.#queue.wait(queued, { attempts: queued.attempts, error, waitMs: MISSING_WAIT_MS });
+        return false;
+      }
+      if (mark === undefined && queued.record !== "") {
+        this.#queue.keepChange(queued, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
+        if (!isLastTry(queued)) {
+          this.#queue.waitLonger(queued, error);
+          return false;
+        }
+      }
+      if (mark !== undefined) this.#settleByChanges(queued, { lastChange, since: mark.updatedAt }, at);
+      // The order can no longer be read, so its last known change counts.
+      takeCancellation(this.#context, this.#rules, { orderId: queued.orderId, at, isLate: true });
+      this.#queue.dequeue(queued);
+      if (mark === undefined || !markOrderRemoved(store, mark.orderKey, at)) return false;
+      requestLaterReads(store, queued.orderId, at);
+      if (missingSince !== undefined && listing === "gone")
+        noteRemoved(this.#context, { orderId: queued.orderId, missingSince }, this.#rules.plan.timezone);
+      return true;
+    });
+  }
+
+  /** A missing order does not show whether a sent status arrived; its last listed change does. */
+  #settleByChanges(
+    queued: QueuedRead,
+    { lastChange, since }: { lastChange: ListedChange | undefined; since: string | null },
+    at: string,
+  ): void {
+    const { store } = this.#context;
+    const announced = queued.source === "update" ? this.#asking.changeOf(queued) : undefined;
+    const isListedLater =
+      lastChange && isStrictlyNewer(lastChange.timestamp, announced?.timestamp ?? null, this.#timezone);
+    const last = announced === undefined || isListedLater ? lastChange : announced;
+    if (last === undefined || last.status === null) return;
+    if (isOfFuture(this.#context, last.timestamp, this.#timezone)) return;
+    if (isStrictlyNewer(last.timestamp, since, this.#timezone)) settleEchoes(store, queued.orderId, last.status, at);
+  }
+
+  #now(): string {
+    return isoTime(this.#context.clock.nowMs());
+  }
+}
+
+function unusable(orderId: string): BridgeError {
+  return new BridgeError("answer_unreadable", m.updates.answerQuarantined({ orderId }));
+}
+
+/** A failure of order reads stops nothing else: changes are followed, and the next pass reads other orders. */
+function asFailure(trouble: unknown): BridgeError {
+  const { code, text, hint } = asError(trouble);
+  return new BridgeError(code, text, { cause: trouble, ...(hint === undefined ? {} : { hint }) });
+}
+
+function count(counts: Record<string, number>, stored: IngestResult | "stale"): void {
+  const name = stored === "created" ? "rescued" : stored;
+  const isQuiet = stored === "stale" || isUnchanged(stored);
+  for (const each of isQuiet ? ["read"] : [name, "read"]) addCount(counts, each);
+}

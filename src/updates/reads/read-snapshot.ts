@@ -1,0 +1,134 @@
+/*
+ * Requests one order and finds its record in the answer. Writes nothing; the caller saves newly matched paths in the
+ * transaction that stores the record.
+ */
+
+import { findRepeated, resolvePath } from "../../answers/json-path.ts";
+import type { Store } from "../../database/store.ts";
+import { m } from "../../messages/messages.ts";
+import type { OrderRules } from "../../orders/order-rules.ts";
+import type { JobContext } from "../../pass/job.ts";
+import { readInTurns } from "../../pass/read-in-turns.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../../records/check-paths.ts";
+import { describeMiss, type OrderField } from "../../records/order-mapping.ts";
+import { readMendedInSlices } from "../../records/read-list.ts";
+import { type AnswerRecord, readRecordsInSlices } from "../../records/read-records.ts";
+import type { ServiceAnswer } from "../../service/client.ts";
+import { readErrorWords } from "../../service/error-words.ts";
+import { fetchSnapshot, orderMovedTo } from "../../service/orders.ts";
+import type { ServiceError } from "../../service/service-error.ts";
+import { saysNoSuchOrder } from "./missing-orders.ts";
+
+const PARTIAL = 206;
+
+export type SnapshotRead =
+  | {
+      kind: "order";
+      body: Buffer;
+      record: AnswerRecord;
+      matched: OrderField[];
+      isCached: boolean;
+      /** By the service's clock. */
+      askedAt: string | undefined;
+    }
+  /** 404 or 410 from the service itself: it answers that it does not have the order. */
+  | { kind: "unknown"; error: ServiceError };
+
+/** The service answered with another order; it may have merged the two. */
+export class AnotherOrder extends BridgeError {
+  readonly order: { orderId: string; serviceId: string };
+
+  constructor(asked: string, { orderId, serviceId }: AnotherOrder["order"]) {
+    super("answer_unreadable", m.updates.mergedInto({ asked, orderId }));
+    this.order = { orderId, serviceId };
+  }
+}
+
+/**
+ * The answer has another shape than configured. For one order this is that order's failure; only several in a row
+ * without another failure mean that the configuration is wrong.
+ */
+export class UnfitAnswer extends BridgeError {
+  constructor({ text, hint, cause }: BridgeError) {
+    super("answer_unreadable", text, { cause, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  /** The error where several orders are answered so. */
+  get ofAll(): BridgeError {
+    return new BridgeError("answer_shape", this.text, this.hint === undefined ? {} : { hint: this.hint });
+  }
+}
+
+/** @throws ServiceError; {@link AnotherOrder}; {@link UnfitAnswer}; BridgeError `answer_unreadable` */
+export async function readSnapshot(
+  context: Pick<JobContext, "store" | "client" | "clock">,
+  rules: OrderRules,
+  order: { orderId: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<SnapshotRead> {
+  try {
+    return await readOrder(context, rules, order, signal);
+  } catch (error) {
+    if (error instanceof BridgeError && error.code === "answer_shape") throw new UnfitAnswer(error);
+    throw error;
+  }
+}
+
+async function readOrder(
+  { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
+  rules: OrderRules,
+  order: { orderId: string; serviceId: string },
+  signal: AbortSignal,
+): Promise<SnapshotRead> {
+  let answer: ServiceAnswer;
+  try {
+    answer = await fetchSnapshot(client, order.serviceId, signal);
+  } catch (error) {
+    const moved = orderMovedTo(error);
+    if (moved !== undefined && moved.orderId !== order.orderId) throw new AnotherOrder(order.orderId, moved);
+    if (!saysNoSuchOrder(error)) throw error;
+    return { kind: "unknown", error };
+  }
+  // The order's lines, or whatever follows, may be missing.
+  if (answer.status === PARTIAL)
+    throw new BridgeError("answer_unreadable", m.updates.partOfOrder({ orderId: order.orderId }));
+  const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
+  const { root, body, mended } = await readInTurns(clock, answer, json, signal);
+  const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
+  const repeated = findRepeated(body, root, rules.snapshotRoot);
+  const { orderId } = order;
+  if (words !== undefined) throw new BridgeError("answer_unreadable", m.updates.reportsError({ orderId, words }));
+  if (repeated !== undefined)
+    throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: repeated }));
+  const found = resolvePath(body, root, rules.snapshotRoot);
+  if (found.state !== "value") {
+    const miss = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.snapshotRoot);
+    // If the path has matched before, it is right, and this answer is wrong, for this order only.
+    const isProven = hasPathMatched(store, "snapshot", "root", rules.snapshotRoot.text);
+    throw new BridgeError(
+      isProven ? "answer_unreadable" : "answer_shape",
+      m.updates.noSnapshot({ orderId: order.orderId, path: rules.snapshotRoot.text, miss }),
+      isProven ? {} : { hint: m.updates.fixSnapshot },
+    );
+  }
+  const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
+  const one = readRecordsInSlices(body, { root, mended, elements: [found.span] }, rules.snapshot);
+  const [record] = await readInTurns(clock, answer, one, signal);
+  if (record?.ok && record.orderId !== orderId) throw new AnotherOrder(orderId, record);
+  const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
+  if (record === undefined || named !== order.orderId) {
+    const what =
+      record?.ok === false && named === undefined ? record.reason : m.updates.otherOrder({ id: named ?? "null" });
+    throw new BridgeError("answer_unreadable", m.updates.unusable({ orderId: order.orderId, reason: what }));
+  }
+  if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
+    throw new BridgeError("answer_unreadable", m.updates.incomplete({ orderId }));
+  return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
+}
+
+/** To be called inside the transaction that stores the record. */
+export function saveSnapshotPaths(store: Store, rules: OrderRules, matched: readonly OrderField[], at: string): void {
+  saveMatchedPaths(store, { mapping: rules.snapshot, matched, at });
+  savePathMatched(store, { source: "snapshot", field: "root", path: rules.snapshotRoot.text, at });
+}
