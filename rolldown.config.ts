@@ -40,7 +40,7 @@ export const CHILDREN = {
   // Copies a database .
   "copy-child": "src/backup/copy-child.ts",
   // Moves a long write-ahead log into the database.
-  "checkpoint-child": "src/database/checkpoint-child.ts",
+  "checkpoint-child": "src/database/log/checkpoint-child.ts",
   // Tries a feed's SELECT.
   // Touch files that may lie on a disk that does not answer.
   "source-helper": "src/feeds/source/source-helper.ts",

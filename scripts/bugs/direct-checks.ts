@@ -8,7 +8,7 @@ import path from "node:path";
 import { Dispatcher } from "undici";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { inTurns } from "../../src/answers/slices.ts";
-import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { readListInSlices } from "../../src/records/read-list.ts";
 import { ServiceClient } from "../../src/service/client.ts";

@@ -194,13 +194,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/database/open-file.test.ts",
     "what lies beside a file is not checked before SQLite opens it",
     { of: "refuseLinkedBeside", does: "return;" },
-    "src/database/file-checks.ts",
+    "src/database/file/file-checks.ts",
   ),
   tested(
     "test/database/open-file.test.ts",
     "a pipe in the place of a copy is opened",
     { in: "openFile", find: "refuseNoFile(real);", replace: "" },
-    "src/database/open-file.ts",
+    "src/database/file/open-file.ts",
   ),
   tested(
     "test/platform/fresh-file.test.ts",
@@ -451,7 +451,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "views that a rename has written anew left as they are",
-      "src/database/own-objects.ts",
+      "src/database/objects/own-objects.ts",
       "(isFree ? isReadable(db, name) : found.sql === wanted.sql)",
       '(isFree ? isReadable(db, name) : found.sql === wanted.sql || type === "view")',
     ),
@@ -460,7 +460,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "orders that were marked while no trigger stood left in the queue",
-      "src/database/make-own.ts",
+      "src/database/objects/make-own.ts",
       "if (isThere && made.some(isNoted)) mendQueue(db);",
       "if (isThere && made.length === 0) mendQueue(db);",
     ),

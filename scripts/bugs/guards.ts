@@ -4,8 +4,8 @@
 import { direct, type PlantedBug } from "./bug.ts";
 
 const STORE = "src/database/store.ts";
-const LOG_CHECK = "src/database/log-check.ts";
-const PROGRESS = "src/database/progress.ts";
+const LOG_CHECK = "src/database/log/log-check.ts";
+const PROGRESS = "src/database/log/progress.ts";
 const LACK = "src/backup/find-lack.ts";
 const RESTORE = "src/cli/restore-bridge.ts";
 
@@ -30,7 +30,7 @@ const OF_FILES: readonly PlantedBug[] = [
     "if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();",
     "if (this.#keeper?.isCut()) throw new FilesSpoilt();",
   ]),
-  direct("overwritten database", "pages that nobody moved are no damage", "src/database/database-check.ts", [
+  direct("overwritten database", "pages that nobody moved are no damage", "src/database/file/database-check.ts", [
     "if (!isMovedBetween(this.#known.moved, after) && now.pages !== this.#known.pages) return true;",
     "",
   ]),
@@ -38,7 +38,7 @@ const OF_FILES: readonly PlantedBug[] = [
     "      if (journalSince(this.path) !== undefined) throw foreignJournalError(this.path);\n",
     "",
   ]),
-  direct("foreign journal", "a foreign journal is never seen", "src/database/foreign-journal.ts", [
+  direct("foreign journal", "a foreign journal is never seen", "src/database/file/foreign-journal.ts", [
     "return stat === undefined || stat.size === 0 ? undefined : stat.ctime.toISOString();",
     "return stat?.size === -1 ? stat.ctime.toISOString() : undefined;",
   ]),

@@ -342,11 +342,11 @@ const OF_SERVICES: readonly PlantedBug[] = [
 
 /** The file is not the bridge's alone. */
 const OF_FILES: readonly PlantedBug[] = [
-  direct("removed log", "a removed log not noticed", "src/database/file-watch.ts", [
+  direct("removed log", "a removed log not noticed", "src/database/file/file-watch.ts", [
     '    if (stat === undefined) return "gone";',
     '    if (stat === undefined) return "same";',
   ]),
-  direct("foreign collation", "a table of the ERP's ends the verification", "src/database/verify-tables.ts", [
+  direct("foreign collation", "a table of the ERP's ends the verification", "src/database/objects/verify-tables.ts", [
     '    if (!isUnknownHere(error) && faultCodeOf(error) !== "SQLITE_CORRUPT_VTAB") throw error;\n',
     "    throw error;\n",
   ]),

@@ -248,7 +248,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "second instance allowed",
     foundBy: "second instance",
-    edits: [{ file: "src/database/instance-lock.ts", find: '    db.exec("BEGIN EXCLUSIVE");\n', replace: "" }],
+    edits: [{ file: "src/database/file/instance-lock.ts", find: '    db.exec("BEGIN EXCLUSIVE");\n', replace: "" }],
   },
   one(
     "no monotonic guard",

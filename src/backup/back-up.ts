@@ -13,7 +13,7 @@ import {
   isCopyLate,
   misnamedNewest,
   type RankedCopy,
-} from "../database/copy-names.ts";
+} from "../database/file/copy-names.ts";
 import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";

@@ -6,10 +6,10 @@
  */
 
 import type Database from "better-sqlite3";
+import { isUnknownHere } from "../database/objects/verify-tables.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import { storedText } from "../database/stored-text.ts";
-import { isUnknownHere } from "../database/verify-tables.ts";
 import { m } from "../messages/messages.ts";
 import { errorCodeFor } from "../platform/machine-fault.ts";
 import type { CarryOptions } from "./carry-orders.ts";

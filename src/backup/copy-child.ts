@@ -6,8 +6,8 @@
  */
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { setPriority } from "node:os";
-import { openFile } from "../database/open-file.ts";
-import { type Verified, verifyTables } from "../database/verify-tables.ts";
+import { openFile } from "../database/file/open-file.ts";
+import { type Verified, verifyTables } from "../database/objects/verify-tables.ts";
 
 export interface CopyOrder {
   source: string;

@@ -7,8 +7,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { closeSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { refuseLinkedDatabase } from "../database/file-checks.ts";
-import { foreignJournalError, journalSince } from "../database/foreign-journal.ts";
+import { refuseLinkedDatabase } from "../database/file/file-checks.ts";
+import { foreignJournalError, journalSince } from "../database/file/foreign-journal.ts";
 import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";

@@ -3,8 +3,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { findCopies, type RankedCopy } from "../database/copy-names.ts";
-import { compareReach, type Progress } from "../database/progress.ts";
+import { findCopies, type RankedCopy } from "../database/file/copy-names.ts";
+import { compareReach, type Progress } from "../database/log/progress.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { removeName } from "../platform/fresh-file.ts";

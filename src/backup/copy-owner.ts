@@ -4,10 +4,10 @@
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
-import { findCopies, type NamedCopy } from "../database/copy-names.ts";
-import { openFile } from "../database/open-file.ts";
-import { compareReach, type Progress } from "../database/progress.ts";
-import { progressOf } from "../database/progress-note.ts";
+import { findCopies, type NamedCopy } from "../database/file/copy-names.ts";
+import { openFile } from "../database/file/open-file.ts";
+import { compareReach, type Progress } from "../database/log/progress.ts";
+import { progressOf } from "../database/log/progress-note.ts";
 import type { Owner } from "../platform/owner.ts";
 
 /** Both undefined where the file cannot be read, or comes from an older version. */

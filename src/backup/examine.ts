@@ -6,13 +6,13 @@
 
 import { existsSync } from "node:fs";
 import type Database from "better-sqlite3";
+import { openFile } from "../database/file/open-file.ts";
+import { compareReach, type Reached } from "../database/log/progress.ts";
+import { reachedBy } from "../database/log/progress-note.ts";
 import { inspectDatabase, isBridgeDatabase, loadMigrations } from "../database/migrations.ts";
+import { verifyTables } from "../database/objects/verify-tables.ts";
 import { onlyRow } from "../database/only-row.ts";
-import { openFile } from "../database/open-file.ts";
-import { compareReach, type Reached } from "../database/progress.ts";
-import { reachedBy } from "../database/progress-note.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
-import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";

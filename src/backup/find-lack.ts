@@ -5,9 +5,9 @@
  */
 
 import type Database from "better-sqlite3";
+import { isBehind, isUnnoted, type Note, type Standing } from "../database/log/progress.ts";
+import { progressOf } from "../database/log/progress-note.ts";
 import { onlyRow } from "../database/only-row.ts";
-import { isBehind, isUnnoted, type Note, type Standing } from "../database/progress.ts";
-import { progressOf } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

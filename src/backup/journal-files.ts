@@ -7,8 +7,8 @@ import { closeSync, mkdirSync, readdirSync, readFileSync, readSync, rmSync } fro
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import type { JournalNote, JournalPlace } from "../batches/journal-batches.ts";
-import { readTimeInName, timeInName } from "../database/copy-names.ts";
-import type { Progress } from "../database/progress.ts";
+import { readTimeInName, timeInName } from "../database/file/copy-names.ts";
+import type { Progress } from "../database/log/progress.ts";
 import { asBridgeError, describePermissions, faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

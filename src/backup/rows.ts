@@ -5,11 +5,11 @@
  */
 
 import type Database from "better-sqlite3";
+import { isUnknownHere } from "../database/objects/verify-tables.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { storedText } from "../database/stored-text.ts";
-import { isUnknownHere } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 

@@ -4,12 +4,12 @@
  */
 import { closeSync, renameSync } from "node:fs";
 import path from "node:path";
-import { copyName } from "../database/copy-names.ts";
-import { modeOfNew } from "../database/file-checks.ts";
-import { openFile } from "../database/open-file.ts";
+import { copyName } from "../database/file/copy-names.ts";
+import { modeOfNew } from "../database/file/file-checks.ts";
+import { openFile } from "../database/file/open-file.ts";
+import { savedStem } from "../database/file/swap-files.ts";
+import { verifyTables } from "../database/objects/verify-tables.ts";
 import type { Store } from "../database/store.ts";
-import { savedStem } from "../database/swap-files.ts";
-import { verifyTables } from "../database/verify-tables.ts";
 import { createFile, freshName, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
 
 const PARTIAL = "partial";

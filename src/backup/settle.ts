@@ -8,10 +8,10 @@
 
 import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { mendQueue } from "../database/make-own.ts";
+import { openFile } from "../database/file/open-file.ts";
+import type { Progress } from "../database/log/progress.ts";
+import { mendQueue } from "../database/objects/make-own.ts";
 import { onlyRow } from "../database/only-row.ts";
-import { openFile } from "../database/open-file.ts";
-import type { Progress } from "../database/progress.ts";
 import { deleteRows } from "../database/queries.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { meta, syncRequests } from "../database/schema.ts";

@@ -7,9 +7,10 @@
  *
  * After a crash between 1 and 2 the journal has a body twice, or one of a batch that was not stored; both are harmless.
  */
+
+import type { Reached } from "../database/log/progress.ts";
+import { reachedBy } from "../database/log/progress-note.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import type { Reached } from "../database/progress.ts";
-import { reachedBy } from "../database/progress-note.ts";
 import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";

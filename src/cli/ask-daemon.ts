@@ -1,4 +1,4 @@
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { saveSyncRequest } from "../pass/sync-request-rows.ts";

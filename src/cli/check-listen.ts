@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { formatListen } from "../config/addresses.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import { loadPageSilent } from "../health/notices.ts";
 import { m } from "../messages/messages.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";

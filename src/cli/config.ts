@@ -3,7 +3,7 @@ import { configJsonSchema, showConfig } from "../config/show.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { hasDatabase } from "../daemon/missing-database.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import { m } from "../messages/messages.ts";
 import { EXIT } from "../platform/errors.ts";
 import { type Command, load, requireDatabase } from "./command.ts";

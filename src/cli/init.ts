@@ -6,7 +6,7 @@ import { loadable, proposalLines } from "../config/proposal.ts";
 import { checkAccount } from "../daemon/account.ts";
 import { exploreNewService, probeService, sendTestAlerts } from "../daemon/ask-outside.ts";
 import { hasDatabase } from "../daemon/missing-database.ts";
-import { removeNote } from "../database/progress-note.ts";
+import { removeNote } from "../database/log/progress-note.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";

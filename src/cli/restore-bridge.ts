@@ -39,24 +39,24 @@ import { sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
-import { timeInName } from "../database/copy-names.ts";
+import { timeInName } from "../database/file/copy-names.ts";
 import {
   checkDatabaseFile,
   isSwapUnfinished,
   modeOfNew,
   refuseLinkedBeside,
   resolveDatabasePath,
-} from "../database/file-checks.ts";
-import { acquireInstanceLock, isLocked } from "../database/instance-lock.ts";
+} from "../database/file/file-checks.ts";
+import { acquireInstanceLock, isLocked } from "../database/file/instance-lock.ts";
+import { listOpeners } from "../database/file/open-elsewhere.ts";
+import { setJournalAside } from "../database/file/set-journal-aside.ts";
+import { finishSwap, retireSavedCopy, swapDatabase } from "../database/file/swap-files.ts";
+import { compareReach, type Note } from "../database/log/progress.ts";
+import { markSettled, ProgressNote, readNote } from "../database/log/progress-note.ts";
+import { verifyTables } from "../database/objects/verify-tables.ts";
 import { openStore } from "../database/open.ts";
-import { listOpeners } from "../database/open-elsewhere.ts";
-import { compareReach, type Note } from "../database/progress.ts";
-import { markSettled, ProgressNote, readNote } from "../database/progress-note.ts";
-import { setJournalAside } from "../database/set-journal-aside.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
-import { finishSwap, retireSavedCopy, swapDatabase } from "../database/swap-files.ts";
-import { verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";

@@ -6,7 +6,7 @@ import { readAside, readHere } from "../config/read-files.ts";
 import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
-import { isLocked, runningError } from "../database/instance-lock.ts";
+import { isLocked, runningError } from "../database/file/instance-lock.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/message.ts";

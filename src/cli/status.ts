@@ -2,7 +2,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findAccepted, type SeenConfig } from "../config/accepted.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { isLocked, type LockHolder, machineMs } from "../database/instance-lock.ts";
+import { isLocked, type LockHolder, machineMs } from "../database/file/instance-lock.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { statusWords } from "../health/condition-words.ts";
 import { measureAges } from "../health/conditions.ts";

@@ -7,7 +7,7 @@ import { refuseOtherAccount } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { feedRulesOf } from "../daemon/build-jobs.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { hasOtherKey, type KeyShown } from "../feeds/feed-views.ts";

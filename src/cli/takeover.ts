@@ -11,7 +11,7 @@ import { mirrorRouteOf } from "../config/route.ts";
 import { accountMark, accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { acquireInstanceLock } from "../database/instance-lock.ts";
+import { acquireInstanceLock } from "../database/file/instance-lock.ts";
 import { deleteMeta, saveMeta } from "../database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../database/migrations.ts";
 import { openStore } from "../database/open.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { editConfig } from "../config/edit-config.ts";
 import { type LoadedConfig, parseConfig, readConfigText } from "../config/load.ts";
 import { proposalLines } from "../config/proposal.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import { m } from "../messages/messages.ts";
 import { asOwnerOf } from "../platform/become-owner.ts";
 import { BridgeError } from "../platform/errors.ts";

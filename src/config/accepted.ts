@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { parse } from "yaml";
-import { type AcceptedConfig, readAcceptedConfig } from "../database/instance-lock.ts";
+import { type AcceptedConfig, readAcceptedConfig } from "../database/file/instance-lock.ts";
 import type { Language } from "../messages/language.ts";
 import { localeLanguage } from "../messages/locale.ts";
 import { VERSION } from "../platform/version.ts";

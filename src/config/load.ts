@@ -1,6 +1,6 @@
 import path from "node:path";
 import * as z from "zod";
-import { isNameOfDatabase } from "../database/copy-names.ts";
+import { isNameOfDatabase } from "../database/file/copy-names.ts";
 import { localeLanguage } from "../messages/locale.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { sendTestMessage } from "../health/send-alerts.ts";
 import type { Message } from "../messages/message.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { findStaleCredential, handedOverSecret } from "../config/credential.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { routeOf } from "../config/route.ts";
-import type { ErpObjects } from "../database/erp-objects.ts";
+import type { ErpObjects } from "../database/objects/erp-objects.ts";
 import { Channels } from "../health/channels.ts";
 import type { AlertMessage } from "../health/plan-alerts.ts";
 import { SaveConditions } from "../health/save-conditions.ts";

@@ -10,8 +10,8 @@ import type { CopyReach } from "../backup/copy-owner.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
 import type { JournalNote } from "../batches/journal-batches.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { compareReach, type Progress, type Reached } from "../database/log/progress.ts";
 import { loadMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import { compareReach, type Progress, type Reached } from "../database/progress.ts";
 import type { Store } from "../database/store.ts";
 import { isoTime } from "../platform/ports.ts";
 

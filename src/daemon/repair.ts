@@ -1,7 +1,7 @@
 import { loadUnreadBody } from "../batches/kept-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { isLocked } from "../database/instance-lock.ts";
+import { isLocked } from "../database/file/instance-lock.ts";
 import type { Store } from "../database/store.ts";
 import { saveErpWatch } from "../feeds/source/erp-writes.ts";
 import { m } from "../messages/messages.ts";

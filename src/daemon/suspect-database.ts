@@ -16,11 +16,11 @@ import {
 } from "../backup/settle.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { Note } from "../database/progress.ts";
+import type { Note } from "../database/log/progress.ts";
+import { findMissingTables, verifyTables } from "../database/objects/verify-tables.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
-import { findMissingTables, verifyTables } from "../database/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { openDatabase } from "../pass/open-database.ts";

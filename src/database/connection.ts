@@ -9,10 +9,10 @@ import { endianness } from "node:os";
 import type Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { checkDatabaseFile, readStart, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
-import { refuseForeignJournal } from "./foreign-journal.ts";
+import { checkDatabaseFile, readStart, refuseUnfinishedSwap, resolveDatabasePath } from "./file/file-checks.ts";
+import { refuseForeignJournal } from "./file/foreign-journal.ts";
+import { openFile } from "./file/open-file.ts";
 import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
-import { openFile } from "./open-file.ts";
 import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
 

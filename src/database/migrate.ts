@@ -15,13 +15,13 @@ import type Database from "better-sqlite3";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { createFile, freshName, leftNames, removeName, setMode, syncFile, syncFolder } from "../platform/fresh-file.ts";
-import { ERP_TABLES } from "./erp-objects.ts";
-import { schemaNames } from "./file-checks.ts";
-import { encodingOf, isFor, namesMadeBy } from "./made-objects.ts";
+import { schemaNames } from "./file/file-checks.ts";
+import { openFile } from "./file/open-file.ts";
 import { APPLICATION_ID, inspectDatabase, MIGRATIONS_TABLE, type Migration, statementsOf } from "./migrations.ts";
-import { openFile } from "./open-file.ts";
+import { ERP_TABLES } from "./objects/erp-objects.ts";
+import { encodingOf, isFor, namesMadeBy } from "./objects/made-objects.ts";
+import { isUnknownHere, verifyTables } from "./objects/verify-tables.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
-import { isUnknownHere, verifyTables } from "./verify-tables.ts";
 
 export interface MigrationReport {
   /** Tags of the applied migrations, in order; empty where the database was up to date. */

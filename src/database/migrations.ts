@@ -11,9 +11,9 @@ import { readMigrationFiles } from "drizzle-orm/migrator";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { refuseForeignTables, schemaNames } from "./file-checks.ts";
-import { namesMadeBy } from "./made-objects.ts";
-import { openFile } from "./open-file.ts";
+import { refuseForeignTables, schemaNames } from "./file/file-checks.ts";
+import { openFile } from "./file/open-file.ts";
+import { namesMadeBy } from "./objects/made-objects.ts";
 import { machineFaultOf } from "./sqlite-errors.ts";
 
 /** "ERPB": identifies the file for `file(1)`. The ERP may change it, so {@link isBridgeDatabase} does not depend on it. */

@@ -19,19 +19,24 @@ import {
   openingError,
   refuseRemovedLog,
 } from "./connection.ts";
-import { checkDatabaseFile, createDatabaseFile, refuseUnfinishedSwap, resolveDatabasePath } from "./file-checks.ts";
-import { FileWatch } from "./file-watch.ts";
-import { refuseForeignJournal } from "./foreign-journal.ts";
-import { isLocked } from "./instance-lock.ts";
-import { LogKeeper } from "./log-keeper.ts";
-import { restoreAtOpening } from "./make-own.ts";
+import {
+  checkDatabaseFile,
+  createDatabaseFile,
+  refuseUnfinishedSwap,
+  resolveDatabasePath,
+} from "./file/file-checks.ts";
+import { FileWatch } from "./file/file-watch.ts";
+import { refuseForeignJournal } from "./file/foreign-journal.ts";
+import { isLocked } from "./file/instance-lock.ts";
+import { setJournalAside } from "./file/set-journal-aside.ts";
+import { refuseSavedCopy } from "./file/swap-files.ts";
+import { LogKeeper } from "./log/log-keeper.ts";
+import { ProgressNote } from "./log/progress-note.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { inspectDatabase, loadMigrations, type Migration } from "./migrations.ts";
-import { ProgressNote } from "./progress-note.ts";
-import { setJournalAside } from "./set-journal-aside.ts";
+import { restoreAtOpening } from "./objects/make-own.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
-import { refuseSavedCopy } from "./swap-files.ts";
 
 export type WritingMode = Exclude<OpenMode, "readonly">;
 

@@ -15,11 +15,9 @@ import { m } from "../messages/messages.ts";
 import { messageBehind, packed } from "../messages/pack.ts";
 import { asError, BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
-import type { FileWatch } from "./file-watch.ts";
-import { foreignJournalError, journalSince } from "./foreign-journal.ts";
-import type { LogKeeper } from "./log-keeper.ts";
-import type { MigrationReport } from "./migrate.ts";
-import { plannedOnce } from "./planned-once.ts";
+import type { FileWatch } from "./file/file-watch.ts";
+import { foreignJournalError, journalSince } from "./file/foreign-journal.ts";
+import type { LogKeeper } from "./log/log-keeper.ts";
 import {
   type DatabaseProblem,
   isBehind,
@@ -30,8 +28,10 @@ import {
   problemOf,
   type Standing,
   type Suspicion,
-} from "./progress.ts";
-import { countStart, markNoted, type ProgressNote, progressOf, raiseSequences } from "./progress-note.ts";
+} from "./log/progress.ts";
+import { countStart, markNoted, type ProgressNote, progressOf, raiseSequences } from "./log/progress-note.ts";
+import type { MigrationReport } from "./migrate.ts";
+import { plannedOnce } from "./planned-once.ts";
 import { addSameName } from "./same-name.ts";
 import { faultCodeOf, machineFaultOf } from "./sqlite-errors.ts";
 

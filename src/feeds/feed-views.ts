@@ -5,7 +5,7 @@
  */
 
 import type { FeedName } from "../config/feed-names.ts";
-import { tryToMake } from "../database/make-own.ts";
+import { tryToMake } from "../database/objects/make-own.ts";
 import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";

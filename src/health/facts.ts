@@ -1,6 +1,6 @@
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
-import type { DatabaseProblem } from "../database/progress.ts";
+import type { DatabaseProblem } from "../database/log/progress.ts";
 import type { syncStatus } from "../database/schema.ts";
 import type { Message } from "../messages/message.ts";
 import type { MirrorFacts } from "../mirror/mirror-state.ts";

@@ -5,7 +5,7 @@
  */
 
 import { FEED_NAMES } from "../config/feed-names.ts";
-import { describeObjects, type ErpObjects } from "../database/erp-objects.ts";
+import { describeObjects, type ErpObjects } from "../database/objects/erp-objects.ts";
 import { requestCompare } from "../feeds/feed-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";

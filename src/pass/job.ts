@@ -1,4 +1,4 @@
-import type { ErpObjects } from "../database/erp-objects.ts";
+import type { ErpObjects } from "../database/objects/erp-objects.ts";
 import type { Store } from "../database/store.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import type { Clock, Log } from "../platform/ports.ts";

@@ -1,4 +1,4 @@
-import type { ErpObjects } from "../database/erp-objects.ts";
+import type { ErpObjects } from "../database/objects/erp-objects.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";

@@ -9,7 +9,7 @@ import { m } from "../messages/messages.ts";
 
 import { shortWords } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { acquireInstanceLock, type InstanceLock } from "../database/instance-lock.ts";
+import { acquireInstanceLock, type InstanceLock } from "../database/file/instance-lock.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";

@@ -17,7 +17,7 @@ import { describe, expect, it } from "vitest";
 import { copyDatabase } from "../../src/backup/copy-database.ts";
 import { readJournal } from "../../src/backup/journal-files.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
-import { copiesToRemove, copyName, findCopies, isCopyLate } from "../../src/database/copy-names.ts";
+import { copiesToRemove, copyName, findCopies, isCopyLate } from "../../src/database/file/copy-names.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { collectingLog, configFor, FakeClock, startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";

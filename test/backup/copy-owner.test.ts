@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect } from "vitest";
 import { copyDatabase } from "../../src/backup/copy-database.ts";
 import { findCopyOf, newestCopyOf } from "../../src/backup/copy-owner.ts";
-import { copyName } from "../../src/database/copy-names.ts";
+import { copyName } from "../../src/database/file/copy-names.ts";
 import { loadMeta } from "../../src/database/meta.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";

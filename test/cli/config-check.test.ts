@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { loadConfig } from "../../src/config/load.ts";
-import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
 import { runCommand, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
 import { startProgram } from "../support/program.ts";
 import { runCommand, startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { acquireInstanceLock, isLocked, machineMs } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock, isLocked, machineMs } from "../../src/database/file/instance-lock.ts";
 import { words } from "../support/messages.ts";
 import { PATIENT } from "../support/program.ts";
 import { startShop } from "../support/shop.ts";

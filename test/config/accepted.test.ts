@@ -3,7 +3,7 @@ import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { acceptedConfig, findAccepted } from "../../src/config/accepted.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { acquireInstanceLock, type InstanceLock } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock, type InstanceLock } from "../../src/database/file/instance-lock.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 import { MINIMAL, SECRET } from "./support.ts";

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { findMissingTables } from "../../src/database/verify-tables.ts";
+import { findMissingTables } from "../../src/database/objects/verify-tables.ts";
 import { newDatabaseStatements } from "../../src/pass/open-database.ts";
 import { asError } from "../../src/platform/errors.ts";
 import { startTestBridge } from "../support/bridge.ts";

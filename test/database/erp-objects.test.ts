@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ErpObjects } from "../../src/database/erp-objects.ts";
+import { ErpObjects } from "../../src/database/objects/erp-objects.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";

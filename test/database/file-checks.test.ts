@@ -10,7 +10,7 @@ import {
   parseMountInfo,
   refuseForeignTables,
   resolveDatabasePath,
-} from "../../src/database/file-checks.ts";
+} from "../../src/database/file/file-checks.ts";
 import { saying } from "../support/messages.ts";
 import { tempFolder } from "../support/temp.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { acquireInstanceLock, isLocked } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock, isLocked } from "../../src/database/file/instance-lock.ts";
 import { openStore } from "../../src/database/open.ts";
 import { exitCodeOf } from "../../src/platform/errors.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -21,7 +21,7 @@ import { itWhole } from "../support/whole.ts";
 
 /** A process that takes the lock, says so, and then lives until it is killed. */
 async function holderOf(databasePath: string): Promise<ChildProcess> {
-  const script = `import { acquireInstanceLock } from ${JSON.stringify(path.resolve("src/database/instance-lock.ts"))};
+  const script = `import { acquireInstanceLock } from ${JSON.stringify(path.resolve("src/database/file/instance-lock.ts"))};
     acquireInstanceLock(${JSON.stringify(databasePath)}, { command: "erp-bridge run" });
     globalThis.gc(); process.stdout.write("locked"); setInterval(() => globalThis.gc(), 1000);`;
   const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", script], {

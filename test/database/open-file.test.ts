@@ -5,9 +5,9 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readOwnerOfCopy } from "../../src/backup/copy-owner.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
-import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
-import { openFile } from "../../src/database/open-file.ts";
-import { ProgressNote, readNote } from "../../src/database/progress-note.ts";
+import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
+import { openFile } from "../../src/database/file/open-file.ts";
+import { ProgressNote, readNote } from "../../src/database/log/progress-note.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
@@ -118,5 +118,5 @@ it("no other place lets SQLite open a file", () => {
   const opening = globSync("src/**/*.ts", { exclude: ["src/sandbox/**"] }).filter((name) =>
     /new Database\((?!":memory:")/.test(readFileSync(name, "utf8")),
   );
-  expect(opening).toEqual(["src/database/open-file.ts"]);
+  expect(opening).toEqual(["src/database/file/open-file.ts"]);
 });

@@ -16,7 +16,7 @@ import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { examineCopy } from "../../src/backup/examine.ts";
 import { type OpenMode, openReadOnly } from "../../src/database/connection.ts";
-import { acquireInstanceLock } from "../../src/database/instance-lock.ts";
+import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
 import { isOwnDatabase, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { asBridgeError } from "../../src/database/sqlite-errors.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { isLocked } from "../../src/database/instance-lock.ts";
+import { isLocked } from "../../src/database/file/instance-lock.ts";
 import { PATIENT, type Program } from "../support/program.ts";
 import { until } from "../support/running-shop.ts";
 import { type Shop, startShop } from "../support/shop.ts";

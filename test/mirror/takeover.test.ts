@@ -3,7 +3,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
 import type { CuttingProxy } from "../../scripts/mirror/cutting-proxy.ts";
-import { copyName } from "../../src/database/copy-names.ts";
+import { copyName } from "../../src/database/file/copy-names.ts";
 import { initMirror, SHOP } from "../support/mirror.ts";
 import { describeWithPostgres, type TestDatabase, testDatabase, testProxy } from "../support/postgres.ts";
 import { PATIENT, type Program, startProgram } from "../support/program.ts";

@@ -3,7 +3,7 @@
  * and the hold that describes a problem with the source. A table that was dropped, renamed or recreated changes the schema
  * version; after a crash everything is checked again.
  */
-import { schemaVersion } from "../../database/own-objects.ts";
+import { schemaVersion } from "../../database/objects/own-objects.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";

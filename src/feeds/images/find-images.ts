@@ -6,8 +6,8 @@
  */
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { isUnknownHere } from "../../database/objects/verify-tables.ts";
 import type { Store } from "../../database/store.ts";
-import { isUnknownHere } from "../../database/verify-tables.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";

@@ -7,8 +7,8 @@
 import { realpathSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../../config/source-text.ts";
+import { openFile } from "../../database/file/open-file.ts";
 import { isBridgeDatabase } from "../../database/migrations.ts";
-import { openFile } from "../../database/open-file.ts";
 import { quoteName } from "../../database/quote-name.ts";
 import { faultCodeOf, machineFaultOf } from "../../database/sqlite-errors.ts";
 import { type StoredText, storedText } from "../../database/stored-text.ts";

@@ -3,7 +3,7 @@
  * program truncates in place loses commits, and the next write leaves a hole of zeros, which a checkpoint would copy into
  * the database. Reads only headers: the file's, and those of the frames added since the last check.
  */
-import type { HeldFile } from "./held-file.ts";
+import type { HeldFile } from "../file/held-file.ts";
 
 export interface Frames {
   /** Frames in the log. */

@@ -7,8 +7,9 @@
 import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
-import { createFile, giveTo, openOnlyName, openRegular, removeName } from "../platform/fresh-file.ts";
-import { onlyRow } from "./only-row.ts";
+import { createFile, giveTo, openOnlyName, openRegular, removeName } from "../../platform/fresh-file.ts";
+import { onlyRow } from "../only-row.ts";
+import { faultCodeOf } from "../sqlite-errors.ts";
 import {
   decodeSlots,
   encodeSlot,
@@ -26,7 +27,6 @@ import {
   settledBeside,
   type WitnessTable,
 } from "./progress.ts";
-import { faultCodeOf } from "./sqlite-errors.ts";
 
 /**
  * Tables whose newest row is noted: the key, and an expression that identifies the row. `stays`: rows are never deleted

@@ -5,9 +5,9 @@
  */
 
 import { closeSync, readSync, statSync } from "node:fs";
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
-import { openRegular } from "../platform/fresh-file.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { openRegular } from "../../platform/fresh-file.ts";
 
 // Both are 2 in WAL mode: SQLite's file format, section 1.3.3.
 const MODES_AT = 18;

@@ -3,7 +3,7 @@
  * daemon's event loop. It may be killed at any time: a partial checkpoint is repeated.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs";
-import { openFile } from "./open-file.ts";
+import { openFile } from "../file/open-file.ts";
 
 export interface CheckpointOrder {
   step: "flush" | "move";

@@ -1,10 +1,10 @@
 import { existsSync, renameSync } from "node:fs";
 import path from "node:path";
-import { m } from "../messages/messages.ts";
-import { syncFolder } from "../platform/fresh-file.ts";
+import { m } from "../../messages/messages.ts";
+import { syncFolder } from "../../platform/fresh-file.ts";
+import { asBridgeError } from "../sqlite-errors.ts";
 import { timeInName } from "./copy-names.ts";
 import { hasForeignJournal } from "./foreign-journal.ts";
-import { asBridgeError } from "./sqlite-errors.ts";
 
 /**
  * Renames a file DATABASE-journal and flushes the folder. Returns the new name; undefined where there was none. The caller

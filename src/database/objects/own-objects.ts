@@ -8,12 +8,12 @@
 import type Database from "better-sqlite3";
 import { is } from "drizzle-orm";
 import { getTableConfig, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration, statementsOf } from "../migrations.ts";
+import { onlyRow } from "../only-row.ts";
+import * as schema from "../schema.ts";
+import { faultCodeOf } from "../sqlite-errors.ts";
+import type { Store } from "../store.ts";
 import { encodingOf, type MadeObject, objectsMadeBy } from "./made-objects.ts";
-import { loadMigrations, MIGRATIONS_FOLDER, type Migration, statementsOf } from "./migrations.ts";
-import { onlyRow } from "./only-row.ts";
-import * as schema from "./schema.ts";
-import { faultCodeOf } from "./sqlite-errors.ts";
-import type { Store } from "./store.ts";
 
 /** Tables that the ERP may define as it likes: each feed reports the columns that it lacks. */
 export const FEED_TABLES: ReadonlySet<string> = new Set(["stock", "prices", "products", "images"]);

@@ -1,11 +1,11 @@
 /* Recreates the bridge's own triggers, indexes and views where they are missing or changed; not tables, which hold the ERP's rows. */
 
 import type Database from "better-sqlite3";
+import type { Migration } from "../migrations.ts";
+import { quoteName } from "../quote-name.ts";
+import { faultCodeOf } from "../sqlite-errors.ts";
 import type { MadeObject } from "./made-objects.ts";
-import type { Migration } from "./migrations.ts";
 import { inspectOwn, type OwnState, ownObjectsOf } from "./own-objects.ts";
-import { quoteName } from "./quote-name.ts";
-import { faultCodeOf } from "./sqlite-errors.ts";
 
 /**
  * Called before pending migrations change these objects, and when a command opens the database. Errors are ignored: the

@@ -5,10 +5,10 @@
  * whole check; so the tables are checked one by one, and those that cannot be checked are listed. Only reads.
  */
 import type Database from "better-sqlite3";
+import { MIGRATIONS_TABLE } from "../migrations.ts";
+import { faultCodeOf } from "../sqlite-errors.ts";
 import { objectsMadeBy } from "./made-objects.ts";
-import { MIGRATIONS_TABLE } from "./migrations.ts";
 import { FEED_TABLES, type OwnObjects, ownObjects } from "./own-objects.ts";
-import { faultCodeOf } from "./sqlite-errors.ts";
 
 type Check = "integrity_check" | "quick_check";
 

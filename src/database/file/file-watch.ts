@@ -4,8 +4,8 @@
  */
 
 import { statSync } from "node:fs";
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
 
 interface FileIdentity {
   dev: bigint;

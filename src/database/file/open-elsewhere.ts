@@ -4,7 +4,7 @@
  */
 import { closeSync, readFileSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
-import { openOnlyName } from "../platform/fresh-file.ts";
+import { openOnlyName } from "../../platform/fresh-file.ts";
 
 export interface Opener {
   pid: number;

@@ -4,9 +4,12 @@
  * would be stored without its lines and confirmed. Results are cached until the schema changes.
  */
 
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { refusedWord } from "../quote-name.ts";
+import { faultCodeOf } from "../sqlite-errors.ts";
+import type { Store } from "../store.ts";
 import { makeAgain } from "./make-own.ts";
 import {
   describeOwn,
@@ -17,9 +20,6 @@ import {
   ownObjects,
   schemaVersion,
 } from "./own-objects.ts";
-import { refusedWord } from "./quote-name.ts";
-import { faultCodeOf } from "./sqlite-errors.ts";
-import type { Store } from "./store.ts";
 
 export interface ErpObject {
   type: "trigger" | "index";

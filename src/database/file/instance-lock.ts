@@ -8,14 +8,14 @@
 import { closeSync, existsSync, lstatSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
-import { m } from "../messages/messages.ts";
-import { messageBehind, packed } from "../messages/pack.ts";
-import { BridgeError } from "../platform/errors.ts";
-import { createFile, giveTo, openOnlyName, readRegular, removeName, replaceFile } from "../platform/fresh-file.ts";
-import type { Trouble } from "../platform/troubles.ts";
+import { m } from "../../messages/messages.ts";
+import { messageBehind, packed } from "../../messages/pack.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { createFile, giveTo, openOnlyName, readRegular, removeName, replaceFile } from "../../platform/fresh-file.ts";
+import type { Trouble } from "../../platform/troubles.ts";
+import { asBridgeError, faultCodeOf } from "../sqlite-errors.ts";
 import { BESIDE, resolveDatabasePath } from "./file-checks.ts";
 import { openFile } from "./open-file.ts";
-import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
 
 export interface LockHolder {
   pid: number;

@@ -7,13 +7,13 @@
 
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import path from "node:path";
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
-import { readRegular, replaceFile, syncFile, syncFolder } from "../platform/fresh-file.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { readRegular, replaceFile, syncFile, syncFolder } from "../../platform/fresh-file.ts";
+import { asBridgeError } from "../sqlite-errors.ts";
 import { copyStem, findCopies } from "./copy-names.ts";
 import { resolveDatabasePath, swapNoteOf } from "./file-checks.ts";
 import { spoilSharedMemory } from "./open-elsewhere.ts";
-import { asBridgeError } from "./sqlite-errors.ts";
 
 export interface Swap {
   /** File name of the restored database, complete and closed, in the database's folder. */

@@ -24,11 +24,11 @@ import {
 } from "node:fs";
 import path from "node:path";
 import type Database from "better-sqlite3";
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
-import { createFile, freshName, giveTo, removeName } from "../platform/fresh-file.ts";
-import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { createFile, freshName, giveTo, removeName } from "../../platform/fresh-file.ts";
+import { asBridgeError, describePermissions, faultCodeOf } from "../sqlite-errors.ts";
 
 export interface Mount {
   point: string;

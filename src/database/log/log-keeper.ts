@@ -12,12 +12,12 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import type Database from "better-sqlite3";
-import { childProgram } from "../platform/child-program.ts";
+import { childProgram } from "../../platform/child-program.ts";
+import { DatabaseCheck } from "../file/database-check.ts";
+import { HeldFile } from "../file/held-file.ts";
+import { openFile } from "../file/open-file.ts";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
-import { DatabaseCheck } from "./database-check.ts";
-import { HeldFile } from "./held-file.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
-import { openFile } from "./open-file.ts";
 
 /** A log of so many frames is checkpointed: SQLite's own default. */
 const MOVED_FROM_FRAMES = 1000;
