@@ -16,7 +16,7 @@ import { parseArgs } from "node:util";
 import { parseConfig } from "../../src/config/load.ts";
 import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
-import { initSchema } from "../../src/mirror/init-schema.ts";
+import { initSchema } from "../../src/mirror/schema/init-schema.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { installProgram } from "../install-program.ts";
 import { PostgresCluster } from "../mirror/postgres-cluster.ts";

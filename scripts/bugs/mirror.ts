@@ -59,7 +59,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       of: "judgeWriter",
       does: 'return writer === own.writer ? { kind: "ours" } : { kind: "claim", writerNo: writerNo + 1 };',
     },
-    "src/mirror/fence.ts",
+    "src/mirror/claim/fence.ts",
   ),
   tested(
     "test/mirror/up.test.ts",
@@ -80,7 +80,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       await tx.run("BEGIN");
       const written = await this.#write(to, read, {`,
     },
-    "src/mirror/down.ts",
+    "src/mirror/down/down.ts",
   ),
   tested(
     "test/mirror/up.test.ts",
@@ -125,7 +125,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "test/mirror/init-schema.test.ts",
     "temporary tables stand before the mirror's own",
     { find: ", pg_temp`", replace: "`" },
-    "src/mirror/init-schema.ts",
+    "src/mirror/schema/init-schema.ts",
   ),
   tested(
     "test/mirror/up-requests.test.ts",
@@ -137,7 +137,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "test/mirror/trouble.test.ts",
     "a row that PostgreSQL drops passes for written",
     { find: "(await write(rows)) < rows.count ?", replace: "(await write(rows)) < 0 ?" },
-    "src/mirror/write-down.ts",
+    "src/mirror/down/write-down.ts",
   ),
   tested(
     "test/mirror/up-requests.test.ts",
@@ -158,7 +158,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       find: "THEN hash END AS hash",
       replace: "THEN hash ELSE hash END AS hash",
     },
-    "src/mirror/write-down.ts",
+    "src/mirror/down/write-down.ts",
   ),
   {
     name: "a lost connection is made anew inside a transaction",

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { stringify } from "yaml";
 import { readMirrorUrl } from "../../src/config/mirror.ts";
-import { initSchema } from "../../src/mirror/init-schema.ts";
+import { initSchema } from "../../src/mirror/schema/init-schema.ts";
 import { pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import { type Sandbox, startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { type CampaignWork, findLacking } from "./campaign-work.ts";

@@ -3,7 +3,7 @@ import { mirrorRouteOf } from "../config/route.ts";
 import { m } from "../messages/messages.ts";
 import { MirrorLink } from "../mirror/connection.ts";
 import { placeOf } from "../mirror/mirror-error.ts";
-import { verifySchema } from "../mirror/schema-version.ts";
+import { verifySchema } from "../mirror/schema/schema-version.ts";
 import { asError, EXIT, exitCodeOf } from "../platform/errors.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 

@@ -15,7 +15,7 @@ import { describeOwn } from "../database/objects/own-objects.ts";
 import { verifyTables } from "../database/objects/verify-tables.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { Fenced } from "../mirror/fenced.ts";
+import { Fenced } from "../mirror/claim/fenced.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, exitCodeOf } from "../platform/errors.ts";

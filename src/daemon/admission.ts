@@ -6,9 +6,9 @@ import { existsSync } from "node:fs";
 import type { LoadedConfig } from "../config/load.ts";
 import { mirrorRouteOf } from "../config/route.ts";
 import { openReadOnly } from "../database/connection.ts";
+import { judgeVisit, type Known } from "../mirror/claim/fence.ts";
+import { Fenced, refuseFenced } from "../mirror/claim/fenced.ts";
 import { briefly } from "../mirror/connection.ts";
-import { judgeVisit, type Known } from "../mirror/fence.ts";
-import { Fenced, refuseFenced } from "../mirror/fenced.ts";
 import { loadKnown, loadMirrorState } from "../mirror/mirror-state.ts";
 import { lookAtPosition } from "../mirror/position.ts";
 

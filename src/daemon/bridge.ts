@@ -15,7 +15,7 @@ import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
 import { readAllTexts } from "../messages/catalogues.ts";
 import { m } from "../messages/messages.ts";
-import { type Fenced, saveFenced } from "../mirror/fenced.ts";
+import { type Fenced, saveFenced } from "../mirror/claim/fenced.ts";
 import { switchMirror } from "../mirror/mirror-state.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
 import { wideViewsOf } from "../orders/wide-views.ts";

@@ -9,8 +9,8 @@ import type { Client, ClientConfig, QueryResult } from "pg";
 import type { MirrorTarget } from "../config/mirror.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { type RowsParam, runRows } from "./down/rows-statement.ts";
 import { lockTimeoutMs, MirrorError, mirrorErrorOf } from "./mirror-error.ts";
-import { type RowsParam, runRows } from "./rows-statement.ts";
 
 /** Limit for establishing the connection. */
 const CONNECT_MS = 10_000;

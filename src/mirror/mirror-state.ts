@@ -6,7 +6,7 @@ import { mirrorState } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { Known } from "./fence.ts";
+import type { Known } from "./claim/fence.ts";
 
 /**
  * - `up_no`: the last applied round of the ERP's rows. `up`: the tables that have ever received such rows.

@@ -3,8 +3,8 @@ import type { InferSelectModel } from "drizzle-orm";
 import { m } from "../messages/messages.ts";
 import type { MirrorLink, MirrorTx, Param } from "./connection.ts";
 import { MirrorError } from "./mirror-error.ts";
-import type { positions } from "./postgres-schema.ts";
-import { SEEN_TRIGGERS } from "./triggers.ts";
+import type { positions } from "./schema/postgres-schema.ts";
+import { SEEN_TRIGGERS } from "./schema/triggers.ts";
 
 export type Position = Omit<InferSelectModel<typeof positions>, "heardAt" | "silentAfter" | "sentence">;
 

@@ -11,10 +11,12 @@ import { addCounts } from "../pass/counts.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { type Claim, judgeWriter, mayBeAtWork } from "./claim/fence.ts";
+import { Fenced } from "./claim/fenced.ts";
+import { deleteStrays, leaveStrays, readStrays, takeStrays } from "./claim/strays.ts";
 import { briefly, type LinkOptions, MirrorLink, type MirrorTx } from "./connection.ts";
-import { loadHead } from "./down-rows.ts";
-import { type Claim, judgeWriter, mayBeAtWork } from "./fence.ts";
-import { Fenced } from "./fenced.ts";
+import { loadHead } from "./down/down-rows.ts";
+import { firstPosition } from "./down/plan-down.ts";
 import { MirrorError, placeOf } from "./mirror-error.ts";
 import {
   forgetMirrorState,
@@ -25,7 +27,6 @@ import {
   saveMirrorState,
 } from "./mirror-state.ts";
 import type { MirrorPart, MirrorSession } from "./part.ts";
-import { firstPosition } from "./plan-down.ts";
 import {
   lockPosition,
   lookAtPosition,
@@ -35,8 +36,7 @@ import {
   type Self,
   savePosition,
 } from "./position.ts";
-import { identify, verifySchema } from "./schema-version.ts";
-import { deleteStrays, leaveStrays, readStrays, takeStrays } from "./strays.ts";
+import { identify, verifySchema } from "./schema/schema-version.ts";
 
 /** Interval at which an idle shop writes a sign of life. */
 const HEARD_MS = 15_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Claim, judgeWriter, mayBeAtWork } from "../../src/mirror/fence.ts";
+import { type Claim, judgeWriter, mayBeAtWork } from "../../src/mirror/claim/fence.ts";
 import { runs } from "../support/whole.ts";
 
 const NEVER = { writer: null, writerNo: 0, takeoverNo: 0 };

@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import type { MirrorTarget } from "../../src/config/mirror.ts";
 import { readMirrorUrl } from "../../src/config/mirror.ts";
 import { MirrorLink } from "../../src/mirror/connection.ts";
-import { initSchema } from "../../src/mirror/init-schema.ts";
-import { positions } from "../../src/mirror/postgres-schema.ts";
-import { verifySchema } from "../../src/mirror/schema-version.ts";
+import { initSchema } from "../../src/mirror/schema/init-schema.ts";
+import { positions } from "../../src/mirror/schema/postgres-schema.ts";
+import { verifySchema } from "../../src/mirror/schema/schema-version.ts";
 import { describeWithPostgres, sharedCluster, type TestDatabase, testDatabase } from "../support/postgres.ts";
 import { itWhole } from "../support/whole.ts";
 

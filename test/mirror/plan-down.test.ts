@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { m } from "../../src/messages/messages.ts";
-import { upToOf } from "../../src/mirror/down-rows.ts";
+import { upToOf } from "../../src/mirror/down/down-rows.ts";
+import { fitsJsonb, plainText } from "../../src/mirror/down/plain-values.ts";
+import { planBeginning } from "../../src/mirror/down/plan-down.ts";
 import { codeOf, type MirrorError, mirrorErrorOf } from "../../src/mirror/mirror-error.ts";
-import { fitsJsonb, plainText } from "../../src/mirror/plain-values.ts";
-import { planBeginning } from "../../src/mirror/plan-down.ts";
-import { compareVersions } from "../../src/mirror/schema-version.ts";
+import { compareVersions } from "../../src/mirror/schema/schema-version.ts";
 
 describe("what the way down begins with", () => {
   const position = { epoch: 2, ordersSeq: 1_000, eventsSeq: 1_000, walk: null } as const;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { GrowingBytes } from "../../src/mirror/growing-bytes.ts";
-import { RowsBuffer, RowsBuffers } from "../../src/mirror/rows-buffer.ts";
+import { GrowingBytes } from "../../src/mirror/down/growing-bytes.ts";
+import { RowsBuffer, RowsBuffers } from "../../src/mirror/down/rows-buffer.ts";
 
 const COLUMNS = { sku: "text", data: "jsonb" } as const;
 

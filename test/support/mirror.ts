@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type MirrorTarget, readMirrorUrl } from "../../src/config/mirror.ts";
-import { initSchema } from "../../src/mirror/init-schema.ts";
+import { initSchema } from "../../src/mirror/schema/init-schema.ts";
 import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 import { type TestDatabase, testDatabase } from "./postgres.ts";

@@ -14,7 +14,8 @@ import { commit } from "../../pass/commit.ts";
 import { addCount, addCounts, type Counts } from "../../pass/counts.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { MirrorTx } from "../connection.ts";
-import { readQueue } from "../down-rows.ts";
+import { readQueue } from "../down/down-rows.ts";
+import { refreshQueue } from "../down/write-down.ts";
 import {
   addRefused,
   forgetMirrorState,
@@ -27,7 +28,6 @@ import {
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
 import { StepSize } from "../step-size.ts";
-import { refreshQueue } from "../write-down.ts";
 import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from "./apply-requests.ts";
 import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";

@@ -6,7 +6,7 @@
  * stored one claims again. A takeover by a person has a number too, stored in the database that continues: a machine whose
  * database has a lower one never claims again; one with a higher one claims again and restores its number in PostgreSQL.
  */
-import type { Position, Self } from "./position.ts";
+import type { Position, Self } from "../position.ts";
 
 export interface Claim {
   writer: string;

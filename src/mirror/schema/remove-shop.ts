@@ -2,9 +2,9 @@
  * Removes a closed shop from the mirror: rows that wait for it would otherwise accumulate as long as an ERP writes them.
  * Orders and events are kept for reports. A row that an ERP writes for the shop afterwards violates a foreign key.
  */
-import { m } from "../messages/messages.ts";
-import { BridgeError } from "../platform/errors.ts";
-import { type LinkOptions, MirrorLink } from "./connection.ts";
+import { m } from "../../messages/messages.ts";
+import { BridgeError } from "../../platform/errors.ts";
+import { type LinkOptions, MirrorLink } from "../connection.ts";
 
 /** In an order that satisfies foreign keys. */
 const TABLES = [

@@ -1,12 +1,12 @@
 /* Checks that the schema in PostgreSQL is the one for this program version, on every new connection. */
 import path from "node:path";
-import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../database/migrations.ts";
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
-import type { LinkOptions, MirrorTx } from "./connection.ts";
-import { MirrorError, placeOf } from "./mirror-error.ts";
+import { loadMigrations, MIGRATIONS_FOLDER, type Migration } from "../../database/migrations.ts";
+import type { Message } from "../../messages/message.ts";
+import { m } from "../../messages/messages.ts";
+import type { LinkOptions, MirrorTx } from "../connection.ts";
+import { MirrorError, placeOf } from "../mirror-error.ts";
+import { TOUCHED_TABLES } from "../up/erp-tables.ts";
 import { triggersOf } from "./triggers.ts";
-import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
 /** The first major version of PostgreSQL with `security_invoker` views. */
 const NEEDED = 15;

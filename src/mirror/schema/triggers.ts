@@ -2,7 +2,7 @@
  * The triggers of the mirror's tables in PostgreSQL. They are checked on every new connection and after each change, and
  * recreated by `mirror init`.
  */
-import { TOUCHED_TABLES, touchedKey } from "./up/erp-tables.ts";
+import { TOUCHED_TABLES, touchedKey } from "../up/erp-tables.ts";
 
 interface Trigger {
   name: string;

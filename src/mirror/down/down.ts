@@ -5,11 +5,24 @@
  * what was committed; writing the same rows again changes nothing.
  */
 
-import type { Store } from "../database/store.ts";
-import { commit } from "../pass/commit.ts";
-import { addCount } from "../pass/counts.ts";
-import { type Clock, isoTime } from "../platform/ports.ts";
-import type { MirrorTx } from "./connection.ts";
+import type { Store } from "../../database/store.ts";
+import { commit } from "../../pass/commit.ts";
+import { addCount } from "../../pass/counts.ts";
+import { type Clock, isoTime } from "../../platform/ports.ts";
+import type { MirrorTx } from "../connection.ts";
+import {
+  addRefused,
+  forgetMirrorState,
+  loadMirrorState,
+  loadRefill,
+  type Refill,
+  type Refused,
+  saveMirrorState,
+  startRefill,
+} from "../mirror-state.ts";
+import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
+import { type Move, type Position, type Seen, savePosition } from "../position.ts";
+import { StepSize } from "../step-size.ts";
 import { type Columns, type DownRow, EVENT_COLUMNS, ORDER_COLUMNS } from "./down-columns.ts";
 import {
   type Change,
@@ -36,21 +49,8 @@ import {
   readQueue,
   upToOf,
 } from "./down-rows.ts";
-import {
-  addRefused,
-  forgetMirrorState,
-  loadMirrorState,
-  loadRefill,
-  type Refill,
-  type Refused,
-  saveMirrorState,
-  startRefill,
-} from "./mirror-state.ts";
-import type { MirrorPart, MirrorSession, PartResult } from "./part.ts";
 import { planBeginning } from "./plan-down.ts";
-import { type Move, type Position, type Seen, savePosition } from "./position.ts";
 import { RowsBuffers } from "./rows-buffer.ts";
-import { StepSize } from "./step-size.ts";
 import {
   countOrders,
   loadHashes,

@@ -1,7 +1,7 @@
-import { updateRows } from "../database/queries.ts";
-import { flows } from "../database/schema.ts";
-import type { Store } from "../database/store.ts";
-import { MirrorError } from "./mirror-error.ts";
+import { updateRows } from "../../database/queries.ts";
+import { flows } from "../../database/schema.ts";
+import type { Store } from "../../database/store.ts";
+import { MirrorError } from "../mirror-error.ts";
 import {
   type FencedBy,
   fencedWords,
@@ -9,7 +9,7 @@ import {
   loadFencedBy,
   loadMirrorState,
   saveMirrorState,
-} from "./mirror-state.ts";
+} from "../mirror-state.ts";
 
 /** Another instance works for the shop; this one must not send requests to the service. */
 export class Fenced extends MirrorError {

@@ -4,9 +4,9 @@
  */
 import { hash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { onlyValue } from "../database/only-row.ts";
-import { columnList } from "../database/queries.ts";
-import type { NamedRow, Row } from "../database/row.ts";
+import { onlyValue } from "../../database/only-row.ts";
+import { columnList } from "../../database/queries.ts";
+import type { NamedRow, Row } from "../../database/row.ts";
 import {
   batches,
   conditions,
@@ -16,8 +16,9 @@ import {
   orderLineRows,
   orders,
   quarantine,
-} from "../database/schema.ts";
-import type { Store } from "../database/store.ts";
+} from "../../database/schema.ts";
+import type { Store } from "../../database/store.ts";
+import { loadMirrorState } from "../mirror-state.ts";
 import {
   type BATCH_COLUMNS,
   type CONDITION_COLUMNS,
@@ -29,7 +30,6 @@ import {
   type ORDER_COLUMNS,
   type Values,
 } from "./down-columns.ts";
-import { loadMirrorState } from "./mirror-state.ts";
 import { fitsJsonb, plainText } from "./plain-values.ts";
 import type { Local } from "./plan-down.ts";
 import { RowsBuffer, type RowsBuffers } from "./rows-buffer.ts";

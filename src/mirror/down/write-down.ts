@@ -3,8 +3,11 @@
  * and written without the values that may be the cause; other rows do not wait for it.
  */
 
-import { m } from "../messages/messages.ts";
-import type { MirrorTx } from "./connection.ts";
+import { m } from "../../messages/messages.ts";
+import type { MirrorTx } from "../connection.ts";
+import { inHalves, refusalOf } from "../in-halves.ts";
+import { MirrorError } from "../mirror-error.ts";
+import type { Refused } from "../mirror-state.ts";
 import {
   BATCH_COLUMNS,
   CONDITION_COLUMNS,
@@ -17,9 +20,6 @@ import {
   ORDER_COLUMNS,
   type Values,
 } from "./down-columns.ts";
-import { inHalves, refusalOf } from "./in-halves.ts";
-import { MirrorError } from "./mirror-error.ts";
-import type { Refused } from "./mirror-state.ts";
 import { kindOf, RowsBuffer } from "./rows-buffer.ts";
 
 /** `unnest($2::text[], $3::jsonb[]) AS r (status, lines)`; the first parameter is the shop. */

@@ -4,13 +4,13 @@
  * confirmed, so the service delivers them to neither again. What the first machine sent of feeds is unknown, so the other
  * one sends all rows again. SQL, because each side writes many rows with one statement.
  */
-import { FEED_NAMES } from "../config/feed-names.ts";
-import type { Store } from "../database/store.ts";
-import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
-import { m } from "../messages/messages.ts";
+import { FEED_NAMES } from "../../config/feed-names.ts";
+import type { Store } from "../../database/store.ts";
+import { invalidateAcknowledged } from "../../feeds/acknowledged-rows.ts";
+import { m } from "../../messages/messages.ts";
+import type { MirrorLink, MirrorTx } from "../connection.ts";
+import { loadMirrorState } from "../mirror-state.ts";
 import { queueMirroredRead } from "./bring-orders.ts";
-import type { MirrorLink, MirrorTx } from "./connection.ts";
-import { loadMirrorState } from "./mirror-state.ts";
 
 /** Events or rows per statement. */
 const ROWS_MAX = 2_000;

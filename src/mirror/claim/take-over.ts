@@ -2,8 +2,8 @@
  * A takeover in PostgreSQL: another machine continues for a shop. The claim is made before anything is created on the new
  * machine: the former one stops writing and sending requests as soon as it reads the claim.
  */
-import type { MirrorLink } from "./connection.ts";
-import { lockPosition, savePosition } from "./position.ts";
+import type { MirrorLink } from "../connection.ts";
+import { lockPosition, savePosition } from "../position.ts";
 
 /** The state of a shop in PostgreSQL. */
 export interface ShopStanding {

@@ -5,8 +5,8 @@
  * revision numbers, which the ERP refers to.
  */
 import { hash } from "node:crypto";
-import type { Store } from "../database/store.ts";
-import type { MirrorLink } from "./connection.ts";
+import type { Store } from "../../database/store.ts";
+import type { MirrorLink } from "../connection.ts";
 
 /** Orders per query and commit. */
 const ORDERS_MAX = 500;

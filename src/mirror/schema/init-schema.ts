@@ -4,13 +4,13 @@
  * of one of them and sees the shops listed for it in `shop_roles`.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
-import { m } from "../messages/messages.ts";
-import type { LinkOptions, MirrorTx } from "./connection.ts";
-import { MirrorLink } from "./connection.ts";
-import { MirrorError, placeOf } from "./mirror-error.ts";
+import { m } from "../../messages/messages.ts";
+import type { LinkOptions, MirrorTx } from "../connection.ts";
+import { MirrorLink } from "../connection.ts";
+import { MirrorError, placeOf } from "../mirror-error.ts";
+import { TOUCHED_TABLES } from "../up/erp-tables.ts";
 import { type AppliedToMirror, compareVersions, inspect, mirrorMigrations, SHOP_TABLES } from "./schema-version.ts";
 import { triggersOf } from "./triggers.ts";
-import { TOUCHED_TABLES } from "./up/erp-tables.ts";
 
 /** Serializes concurrent runs, which would create the same roles. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtext('erp-bridge mirror init'))";

@@ -1,5 +1,5 @@
 /* Decides what a transaction from the shop to PostgreSQL has to do; pure. */
-import type { Position } from "./position.ts";
+import type { Position } from "../position.ts";
 
 /** The progress of the shop's database. */
 export interface Local {
