@@ -28,7 +28,7 @@ import { ReadPages } from "./pages/read-pages.ts";
 import { type Backfilled, loadRest, type Rest } from "./pages/rest-rows.ts";
 import { isPositionRefused } from "./pages/since-limits.ts";
 import { endEqualTimestamps, findEqualServed } from "./pages/step-over.ts";
-import { StorePass } from "./pages/store-pass.ts";
+import { type PassEnd, StorePass } from "./pages/store-pass.ts";
 import type { ReadOrders } from "./reads/read-orders.ts";
 import type { Learned } from "./times/learn-form.ts";
 
@@ -36,6 +36,16 @@ interface Followed {
   /** False where a limit ended the pass; the next one continues immediately. */
   isComplete: boolean;
   wide?: () => Promise<boolean>;
+}
+
+/** The pages of one pass, read and judged. */
+interface Reading {
+  isComplete: boolean;
+  found: Found | undefined;
+  /** The service asked to wait, which ended the pass like a limit. */
+  wait?: unknown;
+  /** A lower bound of the service's time when the pass began. */
+  leastNow: string | undefined;
 }
 
 /** Failures that did not end the pass. */
@@ -268,83 +278,82 @@ export class FollowUpdates implements Job {
    * One pass over pages, from the watermark or from where the last one stopped. Returns false where a limit ended it.
    */
   async #readAndStore(pass: Pass): Promise<boolean> {
-    const { watermark, isSweep, rest } = pass;
-    const { follow } = this.#options;
-    const { store } = this.#context;
+    const reading = await this.#readPages(pass);
+    this.#logFuture(pass.future);
+    if (reading.found?.verdict === "cut" && !reading.found.isMixed)
+      pass.learned = learnCut(pass.learned, reading.found.size);
+    // The watermark moves only in the transaction that stores the last of the changes that it covers.
+    await this.#stored.store(pass, this.#planEnd(pass, reading));
+    this.#pages.first.noteCovered(this.#coveredBy(pass, reading));
+    if (pass.isEqualServed) await endEqualTimestamps(this.#context, pass.signal);
+    if (reading.wait !== undefined) throw reading.wait;
+    if (!reading.isComplete) this.#logBound(pass);
+    return reading.isComplete;
+  }
+
+  /** Reads the pages and finds out whether they left changes out. @throws what ended the pass, after storing what was read */
+  async #readPages(pass: Pass): Promise<Reading> {
+    const { rest, signal } = pass;
     const leastNow = this.#pages.first.leastNow;
-    let isComplete: boolean;
-    let found: Found | undefined;
-    let wait: unknown;
     try {
-      isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
+      const isComplete = await this.#pages.readPages(pass, this.#context.client.serviceNow);
       const isAnswered = pass.otherQuestion === undefined;
-      if (isComplete && isAnswered) await this.#completeness.judgeEnd(pass.metadata, pass.signal);
+      if (isComplete && isAnswered) await this.#completeness.judgeEnd(pass.metadata, signal);
       if (isComplete && isAnswered && pass.wholeMetadata !== undefined)
-        await this.#completeness.learnWhole(pass.wholeMetadata, pass.signal);
-      found = await this.#judge.judge(pass);
+        await this.#completeness.learnWhole(pass.wholeMetadata, signal);
+      return { isComplete, found: await this.#judge.judge(pass), leastNow };
     } catch (error) {
+      // After a wait it is the same as after a limit.
+      const end = this.#judge.endAtWait(pass, error);
+      if (end !== undefined) return { isComplete: false, found: end.found, wait: error, leastNow };
       // The changes read so far are stored; the watermark stays, and the rest is requested again. If the service
       // refuses to continue from the saved rest, the next pass starts at the watermark.
       const isRefused = rest !== undefined && isPositionRefused(error);
-      const end = this.#judge.endAtWait(pass, error);
-      if (end === undefined) {
-        const watermark = this.#reachedAtWait(pass, error);
-        await this.#stored.store(pass, { isWhole: false, ...(isRefused && { rest: null }), watermark });
-        throw error;
-      }
-      // The same as after a limit.
-      [isComplete, found, wait] = [false, end.found, error];
+      const watermark = this.#reachedAtWait(pass, error);
+      await this.#stored.store(pass, { isWhole: false, ...(isRefused && { rest: null }), watermark });
+      throw error;
     }
-    this.#logFuture(pass.future);
-    const { serviceDate, high, skipped, token, serviceNow, at } = pass;
-    const isAnswered = pass.otherQuestion === undefined;
-    const isWhole = isComplete && isAnswered && rest === undefined;
-    const covered = isWhole ? (serviceDate ?? leastNow ?? high?.text ?? skipped?.to) : undefined;
+  }
+
+  /** What is saved with the changes: above all, where the watermark goes. */
+  #planEnd(pass: Pass, reading: Reading): PassEnd {
+    const { isComplete, found, wait } = reading;
+    const { watermark, isSweep, rest, serviceDate, high, skipped, token, serviceNow, at } = pass;
+    const { follow } = this.#options;
     const { timezone } = follow;
     const { form } = pass.learned;
+    const isAnswered = pass.otherQuestion === undefined;
+    const covered = this.#coveredBy(pass, reading);
     // The service's own positions continue after any timestamp.
     const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
     const tieNs = isByToken || pass.isEqualServed ? undefined : findEqualServed(this.#context, pass);
-    const cut = planCut({
-      standing: loadCut(store),
-      isSweep,
-      at,
-      watermark,
-      timezone,
-      high,
-      found,
-      skipped,
-      covered,
-      tieNs,
-    });
-    if (found?.verdict === "cut" && !found.isMixed) pass.learned = learnCut(pass.learned, found.size);
-    // Decides where the watermark goes; `StorePass` moves it with the last changes.
-    const position = planPosition(
-      { watermark, token, high, serviceNow, serviceDate, form, isCut: cut !== undefined },
-      follow,
-    );
+    const standing = loadCut(this.#context.store);
+    const cut = planCut({ standing, isSweep, at, watermark, timezone, high, found, skipped, covered, tieNs });
+    const isCut = cut !== undefined;
+    const position = planPosition({ watermark, token, high, serviceNow, serviceDate, form, isCut }, follow);
     // With tokens, the one that was not requested yet may lead to older changes.
     const isAsked = wait === undefined || this.#options.rules.next === null;
     const moved = isAsked ? position.watermark : this.#reachedAtWait(pass, wait);
     this.#logAhead(position.reached ?? watermark, pass);
     const begunAt = rest === undefined ? serviceDate : rest.begunAt;
-    await this.#stored.store(pass, {
+    return {
       watermark: moved,
       cut,
       ahead: planAhead(this.#context, moved, pass, follow),
-      isWhole,
-      isFilled: isComplete && pass.backfill !== undefined && cut === undefined,
-      covered: pass.isNarrowed && cut === undefined && this.#pages.first.isCoverLater(covered) ? covered : undefined,
+      isWhole: isWhole(pass, reading),
+      isFilled: isComplete && pass.backfill !== undefined && !isCut,
+      covered: pass.isNarrowed && !isCut && this.#pages.first.isCoverLater(covered) ? covered : undefined,
       swept: isComplete && isAnswered && (isSweep || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
       // Whether changes after the watermark were left to the next pass; undefined where this pass cannot decide it.
       isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
-    });
-    this.#pages.first.noteCovered(covered);
-    if (pass.isEqualServed) await endEqualTimestamps(this.#context, pass.signal);
-    if (wait !== undefined) throw wait;
-    if (!isComplete) this.#logBound(pass);
-    return isComplete;
+    };
+  }
+
+  /** The service's time up to which a whole pass has read all changes. */
+  #coveredBy(pass: Pass, reading: Reading): string | undefined {
+    if (!isWhole(pass, reading)) return undefined;
+    return pass.serviceDate ?? reading.leastNow ?? pass.high?.text ?? pass.skipped?.to;
   }
 
   /** A token that was requested and answered covers what came before it; after a wait the next pass starts there. */
@@ -382,6 +391,11 @@ export class FollowUpdates implements Job {
     }
     this.#isLogged.ahead = isAhead;
   }
+}
+
+/** Whether the pass has read all changes from the watermark on. */
+function isWhole({ otherQuestion, rest }: Pass, { isComplete }: Reading): boolean {
+  return isComplete && otherQuestion === undefined && rest === undefined;
 }
 
 /** What the rest of a backfill saves for the next pass. */

@@ -33,7 +33,7 @@ import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
 const RECORDS_PER_COMMIT = 100;
 
 /** What the end of a pass saves beside its changes; empty where only changes are stored. */
-interface PassEnd {
+export interface PassEnd {
   watermark?: string | undefined;
   cut?: Cut | undefined;
   covered?: string | undefined;
