@@ -510,7 +510,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/backup/journal.test.ts",
     "a batch served again with a later timestamp stays out of the journal",
-    { in: "ingestGood", find: 'return "refreshed";', replace: 'return "same";' },
+    { in: "ingestVersion", find: 'return "refreshed";', replace: 'return "same";' },
     "src/orders/ingest-orders.ts",
   ),
   tested(
@@ -542,7 +542,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/updates/unnamed-changes.test.ts",
     "the order of a change without an id is not read",
     { in: "readOrdersOf", find: "orders.slice(0, READS_MAX)", replace: "orders.slice(READS_MAX)" },
-    "src/orders/ingest-orders.ts",
+    "src/orders/quarantine-record.ts",
   ),
   tested(
     "test/updates/unnamed-changes.test.ts",
@@ -597,7 +597,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/orders/pull-bad-orders.test.ts",
     "another order under a known id held as that order's where it lacks something",
     {
-      in: "ingestGood",
+      in: "readUsable",
       find: "if (other !== undefined &&",
       replace: 'if (other !== undefined && fieldOf(said, "status") !== undefined &&',
     },
@@ -854,7 +854,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/updates/overtaken-cancellation.test.ts",
     "an order overlooked that was opened before the cancellation that its read shows",
-    { in: "ingestGood", find: "isCancelled === stored.isCancelled", replace: "!isCancelled" },
+    { in: "ingestVersion", find: "isCancelled === stored.isCancelled", replace: "!isCancelled" },
     "src/orders/ingest-orders.ts",
   ),
   tested(

@@ -397,7 +397,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "the orders that a record of a batch may be of not read at once",
-      "src/orders/ingest-orders.ts",
+      "src/orders/quarantine-record.ts",
       'if (mapping.source === "snapshot") return;',
       'if (mapping.source !== "update") return;',
     ),
@@ -710,7 +710,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/updates/unnamed-changes.test.ts",
     "a cancellation that is held gives its place to an older record of its order",
     { in: "isOlderThanHeld", find: "isOlder(time, timeOf(text), rules.plan.timezone)", replace: 'text === ""' },
-    "src/orders/ingest-orders.ts",
+    "src/orders/quarantine-record.ts",
   ),
   tested(
     "test/updates/unnamed-changes.test.ts",

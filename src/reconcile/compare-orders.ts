@@ -5,7 +5,7 @@
  */
 
 import { textOf } from "../answers/json-text.ts";
-import { isUnchanged } from "../orders/ingest-orders.ts";
+import { isUnchanged } from "../orders/ingest-options.ts";
 import { loadOrderMark, loadStoredOrder, type OrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import { planOrder, sameValues } from "../orders/plan-order.ts";

@@ -7,7 +7,8 @@
 import { textOf } from "../../answers/json-text.ts";
 import { isOlder } from "../../answers/timestamp.ts";
 import type { Store } from "../../database/store.ts";
-import { type IngestResult, ingestRecord } from "../../orders/ingest-orders.ts";
+import type { IngestResult } from "../../orders/ingest-options.ts";
+import { ingestRecord } from "../../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../../orders/missing-rows.ts";
 import { findStoredOrders, isUnnamed } from "../../orders/named-orders.ts";
 import { loadOrderMark } from "../../orders/order-rows.ts";

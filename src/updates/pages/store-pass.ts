@@ -8,7 +8,7 @@ import { withLargeKept } from "../../batches/keep-body.ts";
 import type { LateOrders } from "../../confirm/late-orders.ts";
 import { loadMeta, type RestKey } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
-import { isUnchanged } from "../../orders/ingest-orders.ts";
+import { isUnchanged } from "../../orders/ingest-options.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { commit } from "../../pass/commit.ts";
 import { addCount } from "../../pass/counts.ts";

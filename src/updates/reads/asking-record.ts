@@ -8,7 +8,7 @@ import { scanJson } from "../../answers/scan-json.ts";
 import { isStrictlyNewer, readTimestamp } from "../../answers/timestamp.ts";
 import { unitNs } from "../../answers/timestamp-form.ts";
 import { m } from "../../messages/messages.ts";
-import type { IngestResult } from "../../orders/ingest-orders.ts";
+import type { IngestResult } from "../../orders/ingest-options.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { stateOfStatus } from "../../orders/plan-order.ts";
 import type { JobContext } from "../../pass/job.ts";

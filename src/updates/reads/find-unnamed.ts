@@ -11,7 +11,7 @@ import { textOf } from "../../answers/json-text.ts";
 import { findOrderIds } from "../../answers/uuid.ts";
 import { loadMeta } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
-import type { IngestResult } from "../../orders/ingest-orders.ts";
+import type { IngestResult } from "../../orders/ingest-options.ts";
 import { findStoredOrders } from "../../orders/named-orders.ts";
 import { loadOrderMark, loadStoredOrder } from "../../orders/order-rows.ts";
 import { mappingOfKind, type OrderRules } from "../../orders/order-rules.ts";

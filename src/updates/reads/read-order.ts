@@ -13,7 +13,8 @@ import { findLost, hasPart, type JudgedOrder, type LostPart } from "../../comple
 import { m } from "../../messages/messages.ts";
 import { comparedTime } from "../../orders/cancellation.ts";
 import { saveUnshown } from "../../orders/echo-rows.ts";
-import { type IngestOptions, type IngestResult, ingestRecord } from "../../orders/ingest-orders.ts";
+import type { IngestOptions, IngestResult } from "../../orders/ingest-options.ts";
+import { ingestRecord } from "../../orders/ingest-orders.ts";
 import { requestLaterReads } from "../../orders/later-reads.ts";
 import { deleteMissingOrder } from "../../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../../orders/order-rows.ts";

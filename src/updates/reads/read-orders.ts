@@ -9,7 +9,7 @@ import { isStrictlyNewer } from "../../answers/timestamp.ts";
 import type { LostPart } from "../../completeness/lost-values.ts";
 import { m } from "../../messages/messages.ts";
 import { settleEchoes } from "../../orders/echo-rows.ts";
-import { type IngestResult, isUnchanged } from "../../orders/ingest-orders.ts";
+import { type IngestResult, isUnchanged } from "../../orders/ingest-options.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../../orders/later-reads.ts";
 import { loadMissingOrder } from "../../orders/missing-rows.ts";
 import {

@@ -6,7 +6,7 @@
 
 import type { LostPart } from "../../completeness/lost-values.ts";
 import { m } from "../../messages/messages.ts";
-import type { IngestResult } from "../../orders/ingest-orders.ts";
+import type { IngestResult } from "../../orders/ingest-options.ts";
 import { Breaker } from "../../pass/breaker.ts";
 import { reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
