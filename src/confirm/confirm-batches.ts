@@ -4,6 +4,7 @@ import { countUnread } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { saveShortBatch } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { AnswerForms } from "../pass/answer-forms.ts";
@@ -26,7 +27,7 @@ import {
   markCoveredConfirmed,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
-import { ConfirmWaits } from "./confirm-waits.ts";
+import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
@@ -55,6 +56,11 @@ const UNNAMED_NOTED = 16;
 const FORBIDDEN_TRIES_MAX = 4;
 /** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */
 const FAILURES_OF_ONE_MAX = 3;
+
+interface FailedConfirm {
+  row: BatchRow;
+  failure: BridgeError;
+}
 
 export class ConfirmBatches {
   readonly #context: JobContext;
@@ -222,81 +228,92 @@ export class ConfirmBatches {
     await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
   }
 
+  /** @throws the failure, where it ends the pull */
   async #note(
     { row, isUnknown }: { row: BatchRow; isUnknown: boolean },
     outcome: Outcome,
     pass: PullPass,
   ): Promise<void> {
-    const { store, clock, client, log } = this.#context;
-    const at = isoTime(clock.nowMs());
-    if (outcome.verdict === "confirmed") {
-      pass.confirmsFailed = 0;
-      this.#forbidden.batches.clear();
-      const { usual, counts, excess } = outcome;
-      if (excess !== undefined)
-        log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
-      // The service no longer has the batch, so the new form of the earlier answer was an acceptance.
-      const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
-      this.#waits.forget(row.id);
-      // A batch that is served again was not confirmed: its changes are listed from now on, or read once it is served
-      // no more.
-      const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
-      const confirmed = await commit(this.#context, pass.signal, () => {
-        this.#late.save(late, at);
-        const by = { account: this.#account, at };
-        const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
-        if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
-        if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
-        if (proved !== undefined) this.#forms.saveProof(proved, true);
-        if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
-        if (excess !== undefined)
-          saveShortBatch(store, { at, what: `${row.orderCount}: ${excess.name} ${excess.count}` });
-        return news;
-      });
-      count(pass, "confirmed", confirmed);
-      this.#noticeServedAgain(row, pass);
-      return;
-    }
-    const { verdict, failure, isSaid } = outcome;
-    const error = withTexts(failure.text, client.hideSecrets);
+    if (outcome.verdict === "confirmed") return await this.#noteConfirmed(row, outcome, pass);
+    const { verdict, failure, isSaid, because } = outcome;
     const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
     const refusedMs = isForbidden ? (planHold(failure, "orders")?.probeAfterMs ?? 0) : 0;
     if (refusedMs > 0) {
       this.#forbidden.batches.add(row.id);
-      this.#forbidden.untilMs = Math.max(this.#forbidden.untilMs, clock.monotonicMs() + refusedMs);
+      this.#forbidden.untilMs = Math.max(this.#forbidden.untilMs, this.#context.clock.monotonicMs() + refusedMs);
     }
     const isWebPage = failure instanceof ServiceError && failure.isWebPage;
-    if (isUnknown && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#waits.mayBeUnknown(row)) {
-      this.#waits.addUnknown(row);
-      this.#waits.wait(row, refusedMs);
-      await commit(this.#context, pass.signal, () => {
-        this.#waits.save();
-        markConfirmFailed(store, row.id, { error, reached: false });
-      });
-      return;
-    }
-    const { because } = outcome;
+    if (isUnknown && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#waits.mayBeUnknown(row))
+      return await this.#noteUnknown({ row, failure, waitMs: refusedMs }, pass);
     if (because !== undefined) this.#waits.noteUnknown(row.id, because);
-    if (because !== undefined && row.state === "stored" && this.#waits.mayBeUnknown(row)) {
-      this.#waits.addUnknown(row, because);
-      this.#waits.wait(row);
-      await commit(this.#context, pass.signal, () => {
-        this.#waits.save();
-        markConfirmFailed(store, row.id, { error, reached: true });
-      });
-      return;
-    }
+    if (because !== undefined && row.state === "stored" && this.#waits.mayBeUnknown(row))
+      return await this.#noteUnknown({ row, failure, because }, pass);
     const isFinal = isForbidden && this.#waits.wait(row, refusedMs) >= FORBIDDEN_TRIES_MAX;
-    if (verdict === "refused" || isFinal) {
-      this.#waits.noteRefused(row.id);
-      if (failure.text === m.orders.unnamedBatch) await this.#countUnnamed(row, pass.signal);
-      const isNews = await commit(this.#context, pass.signal, () => {
-        if (isFinal) this.#waits.save();
-        return markConfirmRefused(store, row.id, error);
+    if (verdict === "refused" || isFinal) return await this.#noteRefused({ row, failure, isFinal }, pass);
+    await this.#noteFailed({ row, failure, isForbidden }, pass);
+  }
+
+  async #noteConfirmed(row: BatchRow, outcome: Outcome & { verdict: "confirmed" }, pass: PullPass): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const at = isoTime(clock.nowMs());
+    pass.confirmsFailed = 0;
+    this.#forbidden.batches.clear();
+    const { usual, counts, excess } = outcome;
+    if (excess !== undefined)
+      log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
+    // The service no longer has the batch, so the new form of the earlier answer was an acceptance.
+    const proved = usual === undefined ? this.#waits.unusualOf(row.id) : undefined;
+    this.#waits.forget(row.id);
+    // A batch that is served again was not confirmed: its changes are listed from now on, or read once it is served
+    // no more.
+    const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
+    const confirmed = await commit(this.#context, pass.signal, () => {
+      this.#late.save(late, at);
+      const by = { account: this.#account, at };
+      const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
+      if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
+      if (usual !== undefined) this.#forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
+      if (proved !== undefined) this.#forms.saveProof(proved, true);
+      if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
+      if (excess !== undefined)
+        saveShortBatch(store, { at, what: `${row.orderCount}: ${excess.name} ${excess.count}` });
+      return news;
+    });
+    count(pass, "confirmed", confirmed);
+    this.#noticeServedAgain(row, pass);
+  }
+
+  /** The service may have the confirm, although the answer does not say so: asked again after a wait. */
+  async #noteUnknown(
+    { row, failure, because, waitMs }: FailedConfirm & { because?: UnknownBecause; waitMs?: number },
+    pass: PullPass,
+  ): Promise<void> {
+    this.#waits.addUnknown(row, because);
+    this.#waits.wait(row, waitMs);
+    await commit(this.#context, pass.signal, () => {
+      this.#waits.save();
+      markConfirmFailed(this.#context.store, row.id, {
+        error: this.#textOf(failure),
+        reached: because !== undefined,
       });
-      count(pass, "refused", Number(isNews));
-      return;
-    }
+    });
+  }
+
+  async #noteRefused({ row, failure, isFinal }: FailedConfirm & { isFinal: boolean }, pass: PullPass): Promise<void> {
+    this.#waits.noteRefused(row.id);
+    if (failure.text === m.orders.unnamedBatch) await this.#countUnnamed(row, pass.signal);
+    const isNews = await commit(this.#context, pass.signal, () => {
+      if (isFinal) this.#waits.save();
+      return markConfirmRefused(this.#context.store, row.id, this.#textOf(failure));
+    });
+    count(pass, "refused", Number(isNews));
+  }
+
+  /** @throws the failure, where it ends the pull */
+  async #noteFailed(
+    { row, failure, isForbidden }: FailedConfirm & { isForbidden: boolean },
+    pass: PullPass,
+  ): Promise<void> {
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
     // Pulls are answered in this pass, so the service is reachable: the failure concerns this batch.
     const unreached = pass.isAnswered && failure.code === "unreachable" ? this.#waits.countUnreached(row) : 0;
@@ -305,7 +322,7 @@ export class ConfirmBatches {
     if (isAlone) this.#waits.wait(row, askedWaitMs(failure));
     await commit(this.#context, pass.signal, () => {
       if (isForbidden || isAlone) this.#waits.save();
-      markConfirmFailed(store, row.id, { error, reached });
+      markConfirmFailed(this.#context.store, row.id, { error: this.#textOf(failure), reached });
     });
     if (isForbidden || isAlone || unreached > 0) {
       pass.confirmsFailed += 1;
@@ -314,6 +331,10 @@ export class ConfirmBatches {
     if (endsPull(failure)) throw failure;
     pass.confirmFailure ??= failure;
     pass.confirmsFailed += failure.code === "timed_out" ? FAILURES_IN_ROW_MAX : 1;
+  }
+
+  #textOf({ text }: BridgeError): Message {
+    return withTexts(text, this.#context.client.hideSecrets);
   }
 
   /** Orders to read again. A confirm that names nothing confirms all waiting batches. */
