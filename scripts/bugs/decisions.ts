@@ -711,11 +711,11 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/statuses/status-refused.test.ts",
     "an order that was moved on at once counts as changed by somebody else",
     {
-      in: "resolve",
-      find: "isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone)",
-      replace: 'seen.status === ""',
+      in: "compareShown",
+      find: "isMadeAfter(now.timestamp, { ...moves, isReadBefore }, timezone)",
+      replace: 'now.status === ""',
     },
-    "src/statuses/resolve-status.ts",
+    "src/statuses/judge-status.ts",
   ),
   tested(
     "test/statuses/status-refused.test.ts",

@@ -352,14 +352,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     name: "a status sent again and again where the service has moved its order on at once",
     edits: [
       {
-        file: "src/statuses/resolve-status.ts",
+        file: "src/statuses/judge-status.ts",
         find: 'const compared = isMovedOn ? "wanted" :',
-        replace: 'const compared = isMovedOn || (shownNow !== undefined && shows === "another") ? "former" :',
+        replace: 'const compared = isMovedOn || (shown !== undefined && shows === "another") ? "former" :',
       },
       {
         file: "src/statuses/resolve-status.ts",
         find: 'const unseen = compared === "former" && answered !== undefined ?',
-        replace: 'const unseen = compared === "former" && answered !== undefined && shows === compared ?',
+        replace: 'const unseen = compared === "former" && answered !== undefined && named === undefined ?',
       },
     ],
     draws: { forms: { movesOn: true } },

@@ -150,6 +150,47 @@ export function compareStatus(
   return request.statusBefore === null || isStatus(request.statusBefore, request) ? "another" : "former";
 }
 
+/** What the order and the answers to a request show of its status. */
+export interface ShownStatus {
+  /** As in {@link compareStatus}; `wanted` also where the order was moved on from the status that was sent. */
+  compared: ReturnType<typeof compareStatus>;
+  /** The status other than the former one that both the answer and the order name: the order was moved. */
+  named: string | undefined;
+}
+
+/**
+ * Compares the order that was read with the request, and with the status that the answer to the request has shown.
+ * @param shown that status; @param place the answer's place that may name a status (`key=value`), which the order decides
+ * @param isAgain the order showed the same {@link MOVED_AGAIN_MS} ago; @param isReadBefore the order was read before the
+ * request left the last time
+ */
+export function compareShown(
+  now: { status: string | null; timestamp: string | null },
+  request: { statusSent: string | null; statusBefore: string | null },
+  known: {
+    moves: OrderMoves;
+    shown: string | undefined;
+    place: string | undefined;
+    isAgain: boolean;
+    isReadBefore: boolean;
+    cancelled: ReadonlySet<string>;
+  },
+  timezone: string,
+): ShownStatus {
+  const { moves, shown, place, isReadBefore } = known;
+  const word = now.status ?? undefined;
+  // Only the order shows that a word of the answer is a status: no other order may have had it yet.
+  const named = shown ?? (place?.endsWith(`=${word}`) ? word : undefined);
+  const isShown = named !== undefined && isSameName(word, named);
+  // The answer and the order name one status, which the order had not before: whatever its timestamp says, it was moved.
+  const isAnother = isShown && !isSameName(named, request.statusBefore);
+  const shows = isAnother ? "another" : compareStatus(now, request, moves, timezone);
+  const isMovedOn =
+    isShown && !known.cancelled.has(named) && isMadeAfter(now.timestamp, { ...moves, isReadBefore }, timezone);
+  const compared = isMovedOn ? "wanted" : shows === "lagging" && known.isAgain ? "former" : shows;
+  return { compared, named: isAnother ? named : undefined };
+}
+
 function isOfBeforeAccepted(
   now: { status: string | null; timestamp: string | null },
   { beforeAccepted }: OrderMoves,

@@ -10,8 +10,10 @@ import type { AnswerForms } from "../pass/answer-forms.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { OrderReader } from "../updates/reads/read-order.ts";
-import { compareStatus, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
+import type { AnswerForm } from "../service/known-forms.ts";
+import type { ServiceError } from "../service/service-error.ts";
+import type { OrderReader, SeenOrder } from "../updates/reads/read-order.ts";
+import { compareShown, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
@@ -61,6 +63,22 @@ export interface Sent {
   order: RequestedOrder;
 }
 
+/** What is known of a request before its order is read. */
+interface KnownOfRequest {
+  isAnswered: boolean;
+  /** The request can no longer take effect later. */
+  isQuiet: boolean;
+  /** When its order was first found changed by another client (monotonic). */
+  movedAtMs: number;
+  answered: NewFormAnswer | undefined;
+  shownNow: string | undefined;
+  /** A new form of answer that the order may prove or disprove. */
+  unusual: AnswerForm | undefined;
+}
+
+/** A message: refused for this reason. */
+type Verdict = "sent" | "again" | "lost" | "lagging" | "moved" | { waitMs: number } | Message;
+
 export class StatusResolver {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
@@ -107,96 +125,111 @@ export class StatusResolver {
     signal: AbortSignal,
   ): Promise<Step> {
     const { store, clock } = this.#context;
-    const { timezone, rules } = this.#options;
     const { id } = sent;
     const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
     this.#lostAtMs.set(id, lostAtMs);
     const untilMs = lostAtMs + this.#options.quietMs;
-    // What was answered travels no more.
-    const isAnswered = error instanceof BridgeError && error.code === "answer_unknown";
-    const isQuiet = shownNow !== undefined || clock.monotonicMs() >= untilMs;
-    const movedAtMs = this.#movedAtMs.get(id) ?? this.#loadMovedAtMs(id);
     const answered = loadNewForm(store, id);
-    const shown = shownNow ?? answered?.shown;
-    const unusual = answered?.shown === undefined ? answered?.form : undefined;
+    const known: KnownOfRequest = {
+      // What was answered travels no more.
+      isAnswered: error instanceof BridgeError && error.code === "answer_unknown",
+      isQuiet: shownNow !== undefined || clock.monotonicMs() >= untilMs,
+      movedAtMs: this.#movedAtMs.get(id) ?? this.#loadMovedAtMs(id),
+      answered,
+      shownNow,
+      unusual: answered?.shown === undefined ? answered?.form : undefined,
+    };
     const verdict = await this.#reader.read(
       { ...sent.order, statusSent: sent.statusSent },
       (seen, at) => {
-        if (seen.kind === "gone") {
-          if (loadOrderMoves(store, id, null).hasComeBack) {
-            markSent(store, id, { httpStatus: null, at });
-            return "sent";
-          }
-          const { reason } = failureOf(seen.error);
-          markRequestRefused(store, id, { httpStatus: seen.error.status ?? null, reason, at, mayArrive: true });
-          return reason;
-        }
-        if (seen.kind === "doubted") return seen.error;
-        const moves = loadOrderMoves(store, id, seen.status);
-        // That a word of the answer is a status may become known by the order alone: no other may have had it yet.
-        const word = seen.status ?? undefined;
-        const named = shown ?? (answered?.form.shown?.endsWith(`=${word}`) ? word : undefined);
-        const isShown = named !== undefined && isSameName(word, named);
-        // The answer and the order name one status, which the order had not before: whatever its timestamp says, it was moved.
-        const isAnother = isShown && !isSameName(named, sent.statusBefore);
-        if (isAnother && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
-        const shows = isAnother ? "another" : compareStatus(seen, sent, moves, timezone);
-        const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
-        // One that is repeated leaves after a read of its order: what is newer than that read was made since.
-        const isReadBefore = answered !== undefined && answered.repeats > 0;
-        const isMovedOn =
-          isShown && !rules.cancelled.has(named) && isMadeAfter(seen.timestamp, { ...moves, isReadBefore }, timezone);
-        const compared = isMovedOn ? "wanted" : shows === "lagging" && isAgain ? "former" : shows;
-        if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
-        if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";
-        if (compared === "lagging") {
-          saveRequestError(store, id, m.statuses.beforeAccepted);
-          this.#saveMovedAtMs(id, movedAtMs);
-          return "lagging";
-        }
-        if (compared === "wanted") {
-          if (unusual !== undefined && !isSameName(sent.statusSent, sent.statusBefore))
-            this.#forms.saveProof(unusual, true);
-          markSent(store, id, { httpStatus: null, at });
-          if (shownNow !== undefined) noteOtherAccepted(store, id);
-          return "sent";
-        }
-        if (compared === "former" && answered?.refusedWith !== undefined) {
-          const reason = this.#answeredStatus(answered.refusedWith, answered.shown ?? "");
-          markRequestRefused(store, id, { httpStatus: answered.refusedWith, reason, at, mayArrive: true });
-          return reason;
-        }
-        const unseen =
-          compared === "former" && answered !== undefined ? this.#planUnseen(id, answered, shownNow) : "again";
-        if (unseen !== "again") return unseen;
-        if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
-        if (compared === "former") {
-          markPendingAgain(store, id, null);
-          return "again";
-        }
-        const reason = changedMeanwhile(sent, seen.status);
-        if (!isAgain) {
-          saveRequestError(store, id, m.statuses.readAgain({ reason }));
-          this.#saveMovedAtMs(id, movedAtMs);
-          return "moved";
-        }
-        markRequestRefused(store, id, { httpStatus: null, reason, at, mayArrive: true });
-        return reason;
+        if (seen.kind === "gone") return this.#settleGone(id, seen.error, at);
+        return seen.kind === "doubted" ? seen.error : this.#settleRead(sent, { seen, at }, known);
       },
       signal,
     );
     if (verdict instanceof BridgeError) throw verdict;
-    if (unusual !== undefined && verdict === "again") this.#disproved.add(id);
+    if (known.unusual !== undefined && verdict === "again") this.#disproved.add(id);
     if (verdict === "lost") return { kind: "lost", untilMs, error };
-    if (typeof verdict === "object" && "waitMs" in verdict)
-      return { kind: "lost", untilMs: clock.monotonicMs() + verdict.waitMs, error: undefined };
-    if (verdict === "lagging")
-      return { kind: "lost", untilMs: clock.monotonicMs() + statusRetryMs(1), error: undefined };
-    if (verdict === "moved") return { kind: "lost", untilMs: movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    if (verdict === "moved") return { kind: "lost", untilMs: known.movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    const waits = verdict === "lagging" ? { waitMs: statusRetryMs(1) } : verdict;
+    if (typeof waits === "object" && "waitMs" in waits)
+      return { kind: "lost", untilMs: clock.monotonicMs() + waits.waitMs, error: undefined };
     this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
-    if (verdict === "again") return { kind: "again" };
-    return verdict === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, verdict);
+    if (waits === "again") return { kind: "again" };
+    return waits === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, waits);
+  }
+
+  /** Inside a transaction. Returns the reason of a refusal. */
+  #settleGone(id: bigint, error: ServiceError, at: string): "sent" | Message {
+    const { store } = this.#context;
+    if (loadOrderMoves(store, id, null).hasComeBack) {
+      markSent(store, id, { httpStatus: null, at });
+      return "sent";
+    }
+    return this.#refuse(id, { reason: failureOf(error).reason, httpStatus: error.status ?? null, at });
+  }
+
+  /** Inside the transaction that has stored the order. Returns the reason of a refusal, or the error with which the pass fails. */
+  #settleRead(
+    sent: Sent,
+    { seen, at }: { seen: SeenOrder & { kind: "order" }; at: string },
+    { isAnswered, isQuiet, movedAtMs, answered, shownNow, unusual }: KnownOfRequest,
+  ): Verdict | BridgeError {
+    const { store, clock } = this.#context;
+    const { timezone, rules } = this.#options;
+    const { id } = sent;
+    const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
+    const { compared, named } = compareShown(
+      seen,
+      sent,
+      {
+        moves: loadOrderMoves(store, id, seen.status),
+        shown: shownNow ?? answered?.shown,
+        place: answered?.form.shown ?? undefined,
+        isAgain,
+        // One that is repeated leaves after a read of its order: what is newer than that read was made since.
+        isReadBefore: answered !== undefined && answered.repeats > 0,
+        cancelled: rules.cancelled,
+      },
+      timezone,
+    );
+    if (named !== undefined && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
+    if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
+    if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";
+    if (compared === "lagging") {
+      saveRequestError(store, id, m.statuses.beforeAccepted);
+      this.#saveMovedAtMs(id, movedAtMs);
+      return "lagging";
+    }
+    if (compared === "wanted") {
+      const isMove = !isSameName(sent.statusSent, sent.statusBefore);
+      if (unusual !== undefined && isMove) this.#forms.saveProof(unusual, true);
+      markSent(store, id, { httpStatus: null, at });
+      if (shownNow !== undefined) noteOtherAccepted(store, id);
+      return "sent";
+    }
+    if (compared === "former" && answered?.refusedWith !== undefined) {
+      const reason = this.#answeredStatus(answered.refusedWith, answered.shown ?? "");
+      return this.#refuse(id, { reason, httpStatus: answered.refusedWith, at });
+    }
+    const unseen = compared === "former" && answered !== undefined ? this.#planUnseen(id, answered, shownNow) : "again";
+    if (unseen !== "again") return unseen;
+    if (unusual !== undefined && !this.#disproved.has(id)) this.#forms.saveProof(unusual, false);
+    if (compared === "former") {
+      markPendingAgain(store, id, null);
+      return "again";
+    }
+    const reason = changedMeanwhile(sent, seen.status);
+    if (isAgain) return this.#refuse(id, { reason, httpStatus: null, at });
+    saveRequestError(store, id, m.statuses.readAgain({ reason }));
+    this.#saveMovedAtMs(id, movedAtMs);
+    return "moved";
+  }
+
+  #refuse(id: bigint, refusal: { reason: Message; httpStatus: number | null; at: string }): Message {
+    markRequestRefused(this.#context.store, id, { ...refusal, mayArrive: true });
+    return refusal.reason;
   }
 
   /** Now, where it was never found so; by the stored time where a process before this one has found it. */
