@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
 import {
   classifyStatusFailure,
+  compareShown,
   compareStatus,
   isRefusalProven,
   type OrderMoves,
@@ -139,6 +140,60 @@ describe("an order that is read after a lost answer", () => {
     const naive = { timestampBefore: "2026-03-01 12:00:00", timestamp: "2026-03-01 12:00:01" };
     const now = { status: "new", timestamp: naive.timestamp };
     expect(compareStatus(now, REQUEST, { ...STILL, ...naive }, "Europe/Moscow")).toBe("moved");
+  });
+});
+
+describe("an order whose request was answered with a status", () => {
+  const LEFT = { leftAt: LATER, timestamp: "2026-03-01T12:00:06Z", isSameContent: false };
+  const known: Omit<Parameters<typeof compareShown>[2], "moves"> = {
+    shown: undefined,
+    place: undefined,
+    isAgain: false,
+    isReadBefore: false,
+    cancelled: new Set(["void"]),
+  };
+
+  it.each<[string, string, Partial<typeof known>, Partial<OrderMoves>, string, string?]>([
+    ["has that status since: it was moved on", "done", { shown: "done" }, LEFT, "wanted", "done"],
+    [
+      "has it in a place of the answer that only the order explains",
+      "done",
+      { place: "state=done" },
+      LEFT,
+      "wanted",
+      "done",
+    ],
+    ["has another one than the answer", "done", { shown: "held" }, LEFT, "another"],
+    [
+      "has it since before the request left",
+      "done",
+      { shown: "done" },
+      { ...LEFT, timestamp: LATER, leftAt: "2026-03-01T12:30:00Z" },
+      "another",
+      "done",
+    ],
+    [
+      "has it, and was read before the request left again",
+      "done",
+      { shown: "done", isReadBefore: true },
+      { ...LEFT, leftAt: "2026-03-01T12:30:00Z" },
+      "wanted",
+      "done",
+    ],
+    ["is cancelled: nothing moves on to that", "void", { shown: "void" }, LEFT, "another", "void"],
+    ["has the former status, as the answer has", "new", { shown: "new" }, {}, "former"],
+    ["lags behind what was accepted", "new", {}, { beforeAccepted: { status: "new", timestamp: null } }, "lagging"],
+    [
+      "lags for long: what was accepted had no effect",
+      "new",
+      { isAgain: true },
+      { beforeAccepted: { status: "new", timestamp: null } },
+      "former",
+    ],
+  ])("%s", (_, status, shown, moves, compared, named) => {
+    const all = { ...STILL, ...moves };
+    const now = { status, timestamp: all.timestamp };
+    expect(compareShown(now, REQUEST, { ...known, ...shown, moves: all }, "UTC")).toEqual({ compared, named });
   });
 });
 
