@@ -62,11 +62,25 @@ export function differencesOf(world: World): Difference[] {
       .prepare(sql)
       .pluck()
       .all()
-      .filter((row) => what !== WAITING || !(isServedOlder(world, row) || isGoneWithAll(world, row)));
+      .filter((row) => what !== WAITING || !waitsLonger(world, row));
     return rows.length === 0 ? [] : [{ what: `${what} (${rows.join(", ")})`, ...always }];
   });
   const pushed = pushes.differences().map((what) => ({ what, ...always }));
   return [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)];
+}
+
+function waitsLonger(world: World, request: unknown): boolean {
+  return isServedOlder(world, request) || isGoneWithAll(world, request) || isMovedOnUnshown(world, request);
+}
+
+/**
+ * The service has moved the order on at once to the status that it had before, within one unit of its timestamps: that looks as the
+ * order does at a service that sets statuses later, and the request is repeated after an hour.
+ */
+function isMovedOnUnshown({ erp, statuses, versions }: World, request: unknown): boolean {
+  const place = erp.asked.findIndex(({ id }) => id === request);
+  const orderId = erp.asked[place]?.orderId;
+  return orderId !== undefined && statuses.hasMovedOn(place + 1) && versions.isHidden(orderId);
 }
 
 /** A log that goes on listing the newer version keeps such an order as it is stored. */
