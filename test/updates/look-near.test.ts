@@ -70,6 +70,27 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
+  it("goes back, and a short page full of such times stops nothing behind it", async () => {
+    const test = await startFollowed(4, {
+      service: { dateHeader: false, updates: { scope: "all", boundary: "exclusive", pageLimit: 2 } },
+    });
+    const [a, b, c] = test.ids as [string, string, string];
+    // This machine's clock is a day behind, and for a while the service's is as well.
+    test.clock.jump(-24 * HOUR_MS);
+    test.sandbox.service.setOptions({ clockOffsetMs: 24 * HOUR_MS });
+    test.change(a, { status: "paid" });
+    test.change(b, { status: "paid" });
+    await test.poll();
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    test.change(c, { status: "paid" });
+    await pollFor(test, 15);
+    test.sandbox.service.setOptions({ clockOffsetMs: 24 * HOUR_MS });
+    test.change(c, { status: "cancelled" });
+    await test.poll();
+    expect(test.statusOf(c).status).toBe("cancelled");
+    expect(Date.parse(test.watermark()!)).toBeLessThan(test.clock.nowMs());
+  });
+
   itWhole("goes back where one order alone bears such a time", async () => {
     const test = await startFollowed(3, noDate);
     const [a, b, c] = test.ids as [string, string, string];

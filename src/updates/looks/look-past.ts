@@ -4,8 +4,6 @@
  * where. The latest `since` that still returns the page is searched by halves; what follows is requested next. Progress
  * is kept in memory; after a restart the search is repeated.
  */
-import type { JobContext } from "../../pass/job.ts";
-import { isoTime } from "../../platform/ports.ts";
 import { type Asked, askAt, type FollowRules, instantOf, isFromFuture, type Page } from "../pages/follow.ts";
 import type { Pass, ReadPage } from "../pages/follow-pass.ts";
 import { isPositionRefused } from "../pages/since-limits.ts";
@@ -23,14 +21,12 @@ const YEARS_NS = 20n * 365n * 86_400_000_000_000n;
 const KNOWN_MAX = 1_000;
 
 export class LookPast {
-  readonly #context: JobContext;
   readonly #rules: FollowRules;
   readonly #read: (pass: Pass, since: string) => Promise<ReadPage>;
   /** By the key of the page's first change. */
   readonly #known = new Map<string, Bounds>();
 
-  constructor(context: JobContext, rules: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
-    this.#context = context;
+  constructor(rules: FollowRules, read: (pass: Pass, since: string) => Promise<ReadPage>) {
     this.#rules = rules;
     this.#read = read;
   }
@@ -79,11 +75,10 @@ export class LookPast {
     }
   }
 
-  /** Where no clock shows a later time than the requested one, the end is years later. */
+  /** Where the service names no time, the end is years later: this machine's clock may be behind. */
   async #begin(pass: Pass, { ns }: Asked, shows: (from: Asked) => Promise<boolean>): Promise<Bounds | undefined> {
-    const nowNs = instantOf(pass.serviceNow ?? isoTime(this.#context.clock.nowMs()), "UTC") ?? ns;
-    const isBehind = nowNs <= ns && pass.serviceNow === undefined;
-    const end = askAt(isBehind ? ns + YEARS_NS : nowNs, pass.learned.form, this.#rules);
+    const endNs = instantOf(pass.serviceNow, "UTC") ?? ns + YEARS_NS;
+    const end = askAt(endNs, pass.learned.form, this.#rules);
     return end.ns <= ns || (await shows(end)) ? undefined : { fromNs: ns, toNs: end.ns };
   }
 
@@ -99,9 +94,10 @@ export class LookPast {
 function leadsOn(
   { timestamps }: Page,
   fromNs: bigint,
-  { serviceNow, rules }: Pick<Pass, "serviceNow" | "rules">,
+  { serviceNow, ceiling, rules }: Pick<Pass, "serviceNow" | "ceiling" | "rules">,
 ): boolean {
+  const latest = serviceNow ?? ceiling;
   return timestamps.some(
-    (time) => time !== undefined && time.instantNs > fromNs && !isFromFuture(time.text, serviceNow, rules.timezone),
+    (time) => time !== undefined && time.instantNs > fromNs && !isFromFuture(time.text, latest, rules.timezone),
   );
 }

@@ -86,7 +86,7 @@ export class ReadPages {
     this.#pages = new KnownPages(pageRules, context);
     this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
     this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
-    this.#past = new LookPast(context, follow, (pass, since) => this.readPage(pass, since));
+    this.#past = new LookPast(follow, (pass, since) => this.readPage(pass, since));
   }
 
   get first(): FirstPages {
