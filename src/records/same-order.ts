@@ -31,9 +31,19 @@ export function fieldOf({ text, mapping }: OrderRecord, field: OrderField): stri
 }
 
 /** Undefined where the text is no JSON: a record that is not UTF-8, or a damaged payload. */
-export function digestWithoutId({ text, mapping }: OrderRecord): string | undefined {
+export function digestWithoutId(
+  { text, mapping: { paths } }: OrderRecord,
+  names: readonly OrderField[] = ["order_id"],
+): string | undefined {
   const bytes = Buffer.from(text, "utf8");
-  return readJsonOr(() => contentDigest(bytes, scanJson(bytes), [mapping.paths.order_id]).toString("hex"));
+  const left = names.map((field) => paths[field]);
+  return readJsonOr(() => contentDigest(bytes, scanJson(bytes), left).toString("hex"));
+}
+
+/** Whether two records of an order have the same content, however each names the order. */
+export function isSameContent(one: OrderRecord, other: OrderRecord, orderId: string): boolean {
+  const [a, b] = [one, other].map((each) => digestWithoutId(withoutOrderId(each, orderId), ["order_id", "number"]));
+  return a !== undefined && a === b;
 }
 
 /**

@@ -113,6 +113,31 @@ whole.describe("a cancellation that names its order otherwise, while the order c
   });
 });
 
+describe("a change that named its order otherwise, and is listed under its id since", () => {
+  itSome(1)<[string, (change: Change, number: string) => Change]>([
+    ["under another key", ({ order_id, ...rest }) => ({ id: order_id, ...rest })],
+    ["in braces", (change) => ({ ...change, order_id: `{${String(change["order_id"]).toUpperCase()}}` })],
+    ["by its number", ({ order_id, ...rest }, number) => ({ ...rest, number })],
+  ])("is released though the order cannot be read, whose read goes on: %s", async (_, as) => {
+    const { polls, id, statusOf, rows, end, sandbox } = await cancelUnder(as);
+    const rule = sandbox.faults.add({
+      match: { path: "snapshot", order: id },
+      times: "forever",
+      do: { kind: "status", status: 403 },
+    });
+    await polls(4);
+    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
+    end();
+    await polls(6);
+    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+    expect(rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+    sandbox.faults.remove(rule);
+    await polls(60);
+    expect(rows("SELECT order_id FROM owed_reads")).toEqual([]);
+    expect(statusOf(id).status).toBe("cancelled");
+  });
+});
+
 describe("of several changes that name their order otherwise", () => {
   const payloads = "SELECT payload FROM quarantine WHERE state = 'held' ORDER BY id";
 

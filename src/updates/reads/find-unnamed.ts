@@ -21,7 +21,7 @@ import { reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
-import { fieldOf, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
+import { fieldOf, isSameContent, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 
@@ -103,7 +103,11 @@ export class FindUnnamed {
     const named = [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
     if (isRead && stored.length + named.length === 0)
       await commit(this.#context, pass.signal, () => releaseRead(store, record.id));
-    if (clock.monotonicMs() < wait.untilMs) return "none";
+    // The same change, listed under its order's id, has queued the read that decides.
+    const same = [...stored, ...named].find(({ orderId }) => record.kind === "change" && this.#isQueued(held, orderId));
+    if (same !== undefined)
+      await commit(this.#context, pass.signal, () => releaseStored(store, record.id, same.orderId));
+    if (same !== undefined || clock.monotonicMs() < wait.untilMs) return "none";
     const others = named.filter(({ orderId }) => !stored.some((order) => order.orderId === orderId));
     // A change that names stored orders belongs to one of them; otherwise to any order it names.
     const orders = (record.kind === "change" && stored.length > 0 ? stored : [...stored, ...others])
@@ -133,6 +137,12 @@ export class FindUnnamed {
     const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, isChange ? STORED_WAIT_MAX_MS : WAIT_MAX_MS);
     this.#waits.set(record.id, { tries: wait.tries + 1, untilMs: clock.monotonicMs() + waitMs });
     return "none";
+  }
+
+  #isQueued(held: OrderRecord, orderId: string): boolean {
+    const queued = loadQueuedRead(this.#context.store, orderId);
+    if (queued === undefined) return false;
+    return isSameContent(held, { text: queued.record, mapping: this.#rules[queued.source] }, orderId);
   }
 
   /** For a stored order this can be decided without a read. */
