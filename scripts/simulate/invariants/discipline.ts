@@ -160,8 +160,11 @@ export class DisciplineInvariants {
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
     const isOfConfirm = route.kind === "confirm" && this.#waitsOf(confirmOf(sent)) > WAITS_OF_ONE;
     const places = isOfConfirm ? [confirmOf(sent)] : this.#waitingPlaces(sent);
-    for (const closes of reason === "rate limit" ? places : [this.#refusedPlace(sent)]) {
-      const untilMs = time.elapsedMs + waitMs;
+    const own = `${route.kind} ${route.orderId}`;
+    const closing = reason === "rate limit" ? places : [this.#refusedPlace(sent)];
+    for (const closes of route.kind === "status" ? [...closing, own] : closing) {
+      // A status waits as long as it was asked, and others a minute at most: whether they must, the next request shows. An order is read by several flows.
+      const untilMs = time.elapsedMs + (isOfOrder && closes !== own ? Math.min(waitMs, MINUTE_MS) : waitMs);
       const closed = this.#closed[closes];
       if (closed !== undefined && closed.life === life.number && closed.untilMs > untilMs) continue;
       const why = `${status} ${told.retryAfter}`;
@@ -247,6 +250,7 @@ export class DisciplineInvariants {
   #checkClosed(sent: Sent) {
     this.#checkClosedPlace(sent, this.#closed[sent.route.kind === "import" ? "imports" : "orders"]);
     this.#checkClosedPlace(sent, this.#closed[this.#flowOf(sent.route)]);
+    this.#checkClosedPlace(sent, this.#closed[`${sent.route.kind} ${sent.route.orderId}`]);
     if (sent.route.kind !== "confirm") return;
     const closed = this.#closed[confirmOf(sent)];
     if (closed !== undefined && !this.#isOfAnotherBatch(sent, closed)) this.#checkClosedPlace(sent, closed);
