@@ -1,4 +1,3 @@
-import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
@@ -35,7 +34,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   if (decision === "list") {
     using store = readExisting(loaded);
     const rows = listFormer(store, name);
-    if (call.json) call.terminal.out(inertText(jsonLine({ feed: name, former: rows })));
+    if (call.json) call.terminal.out(jsonLine({ feed: name, former: rows }));
     else describeFormer(call, name, rows);
     return rows.some(({ state }) => state === "waiting") ? EXIT.attention : EXIT.ok;
   }
@@ -107,7 +106,7 @@ function describeFormer({ terminal }: Call, name: FeedName, rows: ReturnType<typ
   if (rows.length === 0) terminal.out(m.command.noFormer({ name }));
   for (const row of rows) {
     const state = m.command.formerState({ state: row.state });
-    terminal.out(m.command.formerRow({ key: inertText(row.name), record: inertText(row.record), state }));
+    terminal.out(m.command.formerRow({ key: row.name, record: row.record, state }));
   }
   if (rows.some(({ state }) => state === "waiting")) terminal.out(m.command.formerWays({ name }));
 }

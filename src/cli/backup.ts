@@ -1,6 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { inertText } from "../answers/inert-text.ts";
 import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
 import { sizeOf } from "../backup/space-rule.ts";
 import { showConfig } from "../config/show.ts";
@@ -43,10 +42,10 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   if (call.json) call.terminal.out(jsonLine(made));
   else call.terminal.out(m.restore.copyMade({ file: made.file, size: sizeOf(made.bytes) }));
   if (!call.json && made.skipped.length > 0) {
-    call.terminal.out(m.restore.notVerified({ names: made.skipped.map(inertText) }));
+    call.terminal.out(m.restore.notVerified({ names: made.skipped }));
   }
   if (!call.json && made.erpComplaints.length > 0) {
-    call.terminal.out(m.database.erpComplaints({ found: inertText(made.erpComplaints.join("; ")) }));
+    call.terminal.out(m.database.erpComplaints({ found: made.erpComplaints.join("; ") }));
   }
   return EXIT.ok;
 });

@@ -1,6 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { inertText } from "../answers/inert-text.ts";
 import { readDiskSpace } from "../backup/disk-space.ts";
 import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -108,7 +107,7 @@ function describeDatabase(loaded: LoadedConfig, onLong: () => void): Message[] {
   }
   const sound = isLocked(file) === undefined ? m.check.sound({ file }) : m.check.soundAndRunning({ file });
   if (erpComplaints.length === 0) return [sound];
-  return [sound, m.database.erpComplaints({ found: inertText(erpComplaints.join("; ")) })];
+  return [sound, m.database.erpComplaints({ found: erpComplaints.join("; ") })];
 }
 
 /** Whether the source of each feed exists, has every named column, and can be read to its end. */

@@ -1,4 +1,4 @@
-import { inertText, shortWords } from "../answers/inert-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { headOf, tellOrder } from "../orders/story.ts";
 import { findOrders, loadOrderStory } from "../orders/story-rows.ts";
@@ -19,7 +19,7 @@ export const order: Command<{ name: string }> = async (call, { name }) => {
   }
   if (call.json) {
     const orders = stories.map((story) => ({ ...story, timeline: tellOrder(story) }));
-    call.terminal.out(inertText(jsonLine({ orders })));
+    call.terminal.out(jsonLine({ orders }));
     return EXIT.ok;
   }
   const { say = String } = call.terminal;

@@ -1,4 +1,3 @@
-import { inertText } from "../answers/inert-text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { type Retried, retryRecords } from "../daemon/repair.ts";
@@ -79,7 +78,7 @@ function report(
 ): void {
   const { retried, batches, asked, jobs } = done;
   if (json) {
-    terminal.out(inertText(jsonLine({ records: retried, batches, asked })));
+    terminal.out(jsonLine({ records: retried, batches, asked }));
     return;
   }
   if (retried.length + batches.length === 0) terminal.out(m.quarantine.empty);

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { inertText, shortWords } from "../answers/inert-text.ts";
 import { dropKept } from "../batches/kept-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
+import { inertText, shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -28,7 +28,7 @@ export const quarantineList: Command = async (call) => {
   const batches = loadUnreadBatches(store, SHOWN_MAX);
   const isEmpty = records.length + batches.length === 0;
   if (call.json) {
-    call.terminal.out(inertText(jsonLine({ records, batches })));
+    call.terminal.out(jsonLine({ records, batches }));
   } else if (isEmpty) {
     call.terminal.out(m.quarantine.empty);
   }
@@ -54,7 +54,7 @@ export const quarantineShow: Command<{ name: string }> = async (call, { name }) 
   if (record === undefined) throw unknownRecord(named);
   if (call.json) {
     const { payloadHash: _, ...shown } = { payloadHash: null, ...record };
-    call.terminal.out(inertText(jsonLine({ record: shown })));
+    call.terminal.out(jsonLine({ record: shown }));
     return EXIT.ok;
   }
   const payload = record.payload ?? "";

@@ -1,7 +1,7 @@
-import { shortWords } from "../answers/inert-text.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { type RemapReport, remap } from "../daemon/repair.ts";
 import { countOrders } from "../health/work-left.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ColumnChange } from "../orders/remap-order.ts";

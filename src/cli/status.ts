@@ -59,7 +59,7 @@ async function watchStatus(call: Call, config: SeenConfig, signal: AbortSignal):
     if (call.json) terminal.out(look.json);
     else if (terminal.outIsTerminal === true) terminal.out(`${CLEAR}${look.lines.join("\n")}`);
     else terminal.out(`${time} ${look.lines[0] ?? ""}`);
-    if (terminal.outFailure?.() !== undefined) return look.exitCode;
+    if (terminal.outFailure?.() !== undefined || terminal.outIsClosed?.() === true) return look.exitCode;
     try {
       await sleep(WATCH_MS, undefined, { signal });
     } catch {

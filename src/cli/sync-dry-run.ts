@@ -1,8 +1,8 @@
-import { inertText, shortWords } from "../answers/inert-text.ts";
 import { diffJson } from "../answers/json-value.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import type { Store } from "../database/store.ts";
+import { inertText, shortWords } from "../messages/inert-text.ts";
 import type { Say } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { loadHolds } from "../pass/hold-rows.ts";

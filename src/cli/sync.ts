@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { inertText } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
@@ -17,7 +16,6 @@ import { loadFacts } from "../health/fact-rows.ts";
 import { describeCounts } from "../messages/describe-counts.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { withTexts } from "../messages/pack.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS, isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
 import { openDatabase } from "../pass/open-database.ts";
@@ -91,7 +89,7 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
 /** A pass that stored nothing new has read the requested range all the same. */
 function describeBackfill(loaded: LoadedConfig, since: string): Message {
   using store = openReadOnly(loaded.config.database.path);
-  const words = { since: inertText(since) };
+  const words = { since };
   return isBackfillOpen(store) ? m.sync.stillReading(words) : m.sync.haveRead(words);
 }
 
@@ -183,10 +181,10 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
     return null;
   }
   const { state, sent, sentAt, lastError } = shown;
-  const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent: inertText(sent) });
-  const stands = m.sync.rowStands({ only: inertText(only), state, site });
+  const site = sent === null ? m.sync.neverAccepted : m.sync.onSite({ sentAt: sentAt ?? "", sent });
+  const stands = m.sync.rowStands({ only, state, site });
   if (lastError === null) call.terminal.out(stands);
-  else call.terminal.out(m.common.joined({ parts: [stands, withTexts(store.messageOf(lastError), inertText)] }));
+  else call.terminal.out(m.common.joined({ parts: [stands, store.messageOf(lastError)] }));
   return shown;
 }
 

@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
+import { inertText } from "../messages/inert-text.ts";
 import type { Language } from "../messages/language.ts";
 import type { Message, Say } from "../messages/message.ts";
 
@@ -30,6 +31,8 @@ export interface PlainTerminal {
   err(text: string): void;
   /** Why results were lost, as on a full disk; a reader that has closed its end is no reason. */
   outFailure?(): Error | undefined;
+  /** Whether nobody reads the results any more (`| head -1`). */
+  outIsClosed?(): boolean;
   /** Replaces the line at the bottom; the empty text removes it. Absent where standard error is not a terminal. */
   draw?(line: string): void;
   /** Absent where there is no input. */
@@ -62,6 +65,7 @@ export class Output {
   readonly #stream: NodeJS.WriteStream;
   readonly #toFile: () => WriteSome | undefined;
   #failure: Error | undefined;
+  #isClosed = false;
 
   /** @param toFile undefined where the stream is no file */
   constructor(stream: NodeJS.WriteStream, toFile: () => WriteSome | undefined) {
@@ -71,6 +75,10 @@ export class Output {
 
   get failure(): Error | undefined {
     return this.#failure;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   write(text: string): void {
@@ -85,7 +93,8 @@ export class Output {
     this.#stream.on("error", (error: NodeJS.ErrnoException) => {
       // The reader has closed its end (`status | head -1`), or the terminal was closed.
       const isClosed = error.code === "EPIPE" || (error.code === "EIO" && this.#stream.isTTY);
-      if (!isClosed) this.#failure ??= error;
+      if (isClosed) this.#isClosed = true;
+      else this.#failure ??= error;
     });
   }
 
@@ -118,6 +127,7 @@ export const processTerminal: PlainTerminal = {
   out: (text) => stdout.write(`${text}\n`),
   err: (text) => stderr.write(`${text}\n`),
   outFailure: () => stdout.failure,
+  outIsClosed: () => stdout.isClosed,
   ...(isWatched && process.env["TERM"] !== "dumb" && { draw: drawLine }),
   input: inputOf(process),
 };
@@ -149,5 +159,5 @@ export function tolerateLostOutput(): void {
 export const JSON_VERSION = 1;
 
 export function jsonLine(value: object): string {
-  return JSON.stringify({ version: JSON_VERSION, ...value });
+  return inertText(JSON.stringify({ version: JSON_VERSION, ...value }));
 }

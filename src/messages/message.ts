@@ -1,7 +1,8 @@
 import { textsOf } from "./catalogues.ts";
+import { inertText } from "./inert-text.ts";
 import type { Language } from "./language.ts";
 
-/** A parameter: data is shown unchanged, a message in the reader's language. */
+/** A parameter: data, or a message in the reader's language. */
 export type Value = string | number | boolean | null | undefined | Message | readonly (string | Message)[];
 
 /** In a catalogue, a parameter that is a message: plain text is not accepted. */
@@ -29,14 +30,20 @@ export class Message {
   }
 }
 
-/** The text of a message in a language; messages among the parameters are rendered first. */
+/**
+ * The text of a message in a language; messages among the parameters are rendered first. Data is shown without control
+ * characters, whoever chose it: an order, the service, or a name in the ERP's database.
+ */
 export function render(language: Language, { id, params }: Message): string {
   const [area = "", name = ""] = id.split(".");
   const text = textsOf(language, area)?.[name];
   if (text === undefined) throw new TypeError(`There is no message ${id}.`);
   if (typeof text === "string") return text;
   const say = speaking(language);
-  const sayValue = (value: Value) => (value instanceof Message ? say(value) : value);
+  const sayValue = (value: Value) => {
+    if (value instanceof Message) return say(value);
+    return typeof value === "string" ? inertText(value) : value;
+  };
   const values = Object.entries(params).map(([key, value]) => [
     key,
     Array.isArray(value) ? value.map(sayValue) : sayValue(value),

@@ -1,6 +1,6 @@
-import { shortWords } from "../answers/inert-text.ts";
 import { kindOf, memberOf, membersOf, type Span, stringOf, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";

@@ -3,8 +3,8 @@
  * change them; the age of a new form is counted on the monotonic clock of this process.
  */
 
-import { shortWords } from "../answers/inert-text.ts";
 import { textOf } from "../answers/json-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { isoTime } from "../platform/ports.ts";

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { inertText } from "../messages/inert-text.ts";
 import { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { standardErrorStream } from "./log-stream.ts";
@@ -75,7 +76,7 @@ function inWords(fields: object, say: (message: Message) => string): object {
 const STYLES: Partial<Record<LogLevel, Style>> = { debug: "faint", warn: "warning", error: "error" };
 
 function shape(line: string, { form, paint = plain }: LoggerOptions): string {
-  if (form === "json") return line;
+  if (form === "json") return inertText(line);
   const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string };
   const name = LEVEL_NAMES[level] ?? "info";
   const details = Object.entries(fields)

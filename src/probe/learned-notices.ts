@@ -2,11 +2,12 @@
  * Notices that are stored with what was learned about the service, because answers are compared with it: how each is
  * listed, and how it is marked as read.
  */
-import { plainName } from "../answers/inert-text.ts";
+
 import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
 import type { LearnedMetadata } from "../completeness/plan-completeness.ts";
 import { loadMetaJson, type MetaKey, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
+import { plainName } from "../messages/inert-text.ts";
 import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { describeForm, type LearnedForms } from "../service/known-forms.ts";

@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
-import { plainName, shortWords } from "../answers/inert-text.ts";
 import { type JsonPath, parsePath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, type Span } from "../answers/json-text.ts";
+import { plainName, shortWords } from "../messages/inert-text.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
 import {
   LINE_FIELDS,

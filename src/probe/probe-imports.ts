@@ -7,9 +7,9 @@ import { m } from "../messages/messages.ts";
  * person's consent, and once. After a crash at most one consented request has been sent.
  */
 
-import { shortWords } from "../answers/inert-text.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/file/instance-lock.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";

@@ -1,4 +1,3 @@
-import { shortWords } from "../answers/inert-text.ts";
 import {
   compilePathSet,
   type JsonPath,
@@ -11,6 +10,7 @@ import {
 } from "../answers/json-path.ts";
 import { elementsOf, kindOf, readScalar, type Span, TEXT_BYTES_MAX, textOf } from "../answers/json-text.ts";
 import { isUuidOfNothing, readOrderId } from "../answers/uuid.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BadRecord } from "../pass/quarantine-rows.ts";

@@ -1,4 +1,3 @@
-import { shortWords } from "../answers/inert-text.ts";
 import { findRepeated, type JsonPath, kindWords, resolvePath } from "../answers/json-path.ts";
 import {
   elementAt,
@@ -20,6 +19,7 @@ import { type AnswerLimits, type ScannedJson, scanInSlices } from "../answers/sc
 import { atOnce, type Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { isMarkup } from "../answers/web-page.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";

@@ -1,4 +1,4 @@
-import { shortWords } from "../answers/inert-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 

@@ -1,7 +1,7 @@
 /* Explains a failed TLS handshake to a shop's network administrator. */
 
 import { connect } from "node:tls";
-import { shortWords } from "../answers/inert-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 

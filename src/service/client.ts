@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
-import { shortWords } from "../answers/inert-text.ts";
 import type { AnswerLimits } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ErrorCode } from "../platform/errors.ts";

@@ -1,4 +1,3 @@
-import { shortWords } from "../answers/inert-text.ts";
 import {
   elementsOf,
   headOf,
@@ -9,6 +8,7 @@ import {
   stringOf,
   textOf,
 } from "../answers/json-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 
 /**
  * The purpose of an answer, which determines what is examined:

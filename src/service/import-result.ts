@@ -1,6 +1,6 @@
-import { shortWords } from "../answers/inert-text.ts";
 import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import { m } from "../messages/messages.ts";
 import { type Acceptance, readAcceptance } from "./acceptance.ts";
 import { type AnswerCounts, readCounts } from "./answer-counts.ts";

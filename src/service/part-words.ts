@@ -4,8 +4,8 @@
  * for success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
-import { shortWords } from "../answers/inert-text.ts";
 import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
+import { shortWords } from "../messages/inert-text.ts";
 
 /** A text or number in an answer. */
 interface Part {

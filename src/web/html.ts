@@ -1,4 +1,4 @@
-import { inertText } from "../answers/inert-text.ts";
+import { inertText } from "../messages/inert-text.ts";
 
 /** Text that is HTML already. All other values are escaped in a template. */
 export class Html {

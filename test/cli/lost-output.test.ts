@@ -11,14 +11,15 @@ const FULL = Object.assign(new Error("ENOSPC: no space left on device, write"), 
 const LOST = /^erp-bridge: Results could not be written to standard output, or not all of them: .*\.$/;
 
 /** Runs a command whose standard output fails, and returns its code and what it says beside its results. */
-async function runLost(argv: readonly string[], failure: Error): Promise<{ code: number; err: string[] }> {
+async function runLost(argv: readonly string[], failure: Error | "closed"): Promise<{ code: number; err: string[] }> {
   const err: string[] = [];
   const terminal: PlainTerminal = {
     env: {},
     isTerminal: false,
     out: () => {},
     err: (text) => void err.push(text),
-    outFailure: () => failure,
+    outFailure: () => (failure === "closed" ? undefined : failure),
+    outIsClosed: () => failure === "closed",
   };
   return { code: await main(argv, terminal), err };
 }
@@ -47,7 +48,11 @@ describe("results that cannot be written", () => {
   it("end status --watch, which would write for ever", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
-    expect((await runLost(["status", "--watch", "--config", shop.configFile], FULL)).code).toBe(1);
+    const watch = ["status", "--watch", "--config", shop.configFile];
+    expect((await runLost(watch, FULL)).code).toBe(1);
+    // Its reader has gone: no failure.
+    const { code } = await shop.command("status");
+    expect(await runLost(watch, "closed")).toEqual({ code, err: [] });
   });
 });
 
@@ -98,5 +103,6 @@ describe("an output", () => {
     output.listen();
     stream.emit("error", Object.assign(new Error(code), { code }));
     expect((output.failure as NodeJS.ErrnoException | undefined)?.code).toBe(kept);
+    expect(output.isClosed).toBe(kept === undefined);
   });
 });

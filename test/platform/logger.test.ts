@@ -52,8 +52,12 @@ describe("the log", () => {
     const { log, lines } = collect("text");
     log.warn({ id: "\u001b[2Jgone\r\u202e", deep: { a: "\u0007" } }, words("odd \u001b]0;title\u0007"));
     expect(lines.join("")).toMatch(
-      /^\d\d:\d\d:\d\d warn {2}odd {2}\]0;title {2}\(id= \[2Jgone {3}deep=\{"a":"\\u0007"\}\)\n$/,
+      /^\d\d:\d\d:\d\d warn {2}odd \\u001b\]0;title\\u0007 \(id= \[2Jgone {3}deep=\{"a":"\\u0007"\}\)\n$/,
     );
+    const machines = collect("json");
+    machines.log.warn({ id: "\u202egone" }, words("odd \u202e"));
+    expect(machines.lines[0]).not.toContain("\u202e");
+    expect(JSON.parse(machines.lines[0] ?? "")).toMatchObject({ id: "\u202egone", msg: "odd \\u202e" });
   });
 
   it.each(["journal", "json", "text"] as const)("holds no secret in the form of %s, wherever it slipped in", (form) => {
