@@ -60,6 +60,15 @@ describe("a page of changes", () => {
     ]);
   });
 
+  it("is read anew where its head states something else beside the same bytes", async () => {
+    const pages = new KnownPages(rules, context);
+    const part = await pages.open({ ...answerOf([]), status: 203 }, signal);
+    pages.beginPass();
+    const whole = await pages.open(answerOf([]), signal);
+    expect([part, whole].map(({ metadata }) => metadata.fields.length)).toEqual([1, 0]);
+    expect(await pages.open({ ...answerOf([]), listHeaders: { "x-truncated": "true" } }, signal)).not.toBe(whole);
+  });
+
   it("is known again to the byte, goes on where reading was broken off, and is forgotten after a pass without it", async () => {
     const pages = new KnownPages(rules, context);
     const answer = answerOf([change(1), change(2), change(3)]);

@@ -1,6 +1,6 @@
 /*
  * Reads pages of changes without the database. Most polls bring the same bytes as the last one: such a page is
- * recognised by its hash, and the earlier result is used. This is only a cache, which starts empty.
+ * recognised by its hash and head, and the earlier result is used. This is only a cache, which starts empty.
  */
 
 import { digestInSlices, digestOf } from "../../answers/digest.ts";
@@ -10,7 +10,7 @@ import { canonicalJson } from "../../answers/json-value.ts";
 import type { Slices } from "../../answers/slices.ts";
 import { readTimestamp, type ServedTimestamp } from "../../answers/timestamp.ts";
 import type { TimestampForm } from "../../answers/timestamp-form.ts";
-import { readHeadMetadata } from "../../completeness/head-metadata.ts";
+import { headText, readHeadMetadata } from "../../completeness/head-metadata.ts";
 import { type ListMetadata, readMetadataInSlices } from "../../completeness/list-metadata.ts";
 import { KeySet } from "../../feeds/diff/key-set.ts";
 import { readInTurns } from "../../pass/read-in-turns.ts";
@@ -156,7 +156,7 @@ export class KnownPages {
   readonly #rules: ChangeRules;
   readonly #clock: Clock;
   readonly #hideSecrets: (text: string) => string;
-  /** By the hash of the body. */
+  /** By the hash of the body and what the head states. */
   #before = new Map<string, ChangePage>();
   #served = new Map<string, ChangePage>();
   #changes = 0;
@@ -175,7 +175,8 @@ export class KnownPages {
 
   /** @throws BridgeError `answer_unreadable`, `answer_shape` */
   async open(answer: ServiceAnswer, signal: AbortSignal): Promise<ChangePage> {
-    const text = (await readInTurns(this.#clock, answer, digestInSlices(answer.body), signal)).toString("base64");
+    const digest = await readInTurns(this.#clock, answer, digestInSlices(answer.body), signal);
+    const text = `${digest.toString("base64")}${headText(answer) ?? ""}`;
     const served = this.#served.get(text);
     if (served !== undefined) return served;
     const page = this.#before.get(text) ?? (await this.#read(answer, signal));
