@@ -1,7 +1,7 @@
 import type { HoldReason } from "../database/hold-names.ts";
 import { wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
-import { Message, speaking } from "../messages/message.ts";
+import { Message, shownParams, speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { StatusWords } from "../messages/words/status.ts";
 import { commandToLift } from "../pass/hold-reasons.ts";
@@ -56,7 +56,7 @@ export function describeCondition(
   const words = all[condition.code] as ConditionWords[Code] & { text(shown: object): string };
   const { subject, since } = condition;
   const text = words.text({
-    ...spoken(condition.params, language),
+    ...shownParams(language, condition.params),
     subject,
     since: since === null ? "?" : clockTime(since, nowMs),
   });
@@ -89,12 +89,6 @@ function isUnfit({ subject, params }: Condition): boolean {
 
 export function describeRecovery({ code, subject }: Pick<Condition, "code" | "subject">, language: Language): string {
   return conditionWords(language)[code].recovery(subject);
-}
-
-function spoken(params: Condition["params"], language: Language): object {
-  const speak = speaking(language);
-  const say = (value: unknown) => (value instanceof Message ? speak(value) : value);
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, say(value)]));
 }
 
 /** `18:20` in the machine's time zone for today, with the date for other days. */

@@ -30,25 +30,30 @@ export class Message {
   }
 }
 
-/**
- * The text of a message in a language; messages among the parameters are rendered first. Data is shown without control
- * characters, whoever chose it: an order, the service, or a name in the ERP's database.
- */
+/** The text of a message in a language; messages among the parameters are rendered first. */
 export function render(language: Language, { id, params }: Message): string {
   const [area = "", name = ""] = id.split(".");
   const text = textsOf(language, area)?.[name];
   if (text === undefined) throw new TypeError(`There is no message ${id}.`);
   if (typeof text === "string") return text;
+  return text(shownParams(language, params) as never);
+}
+
+/**
+ * Parameters as a text shows them: messages in the reader's language, and data without control characters, whoever chose
+ * it: a customer, the service, or a name in the ERP's database.
+ */
+export function shownParams(language: Language, params: object): object {
   const say = speaking(language);
-  const sayValue = (value: Value) => {
+  const show = (value: unknown) => {
     if (value instanceof Message) return say(value);
     return typeof value === "string" ? inertText(value) : value;
   };
-  const values = Object.entries(params).map(([key, value]) => [
+  const shown = Object.entries(params).map(([key, value]) => [
     key,
-    Array.isArray(value) ? value.map(sayValue) : sayValue(value),
+    Array.isArray(value) ? value.map(show) : show(value),
   ]);
-  return text(Object.fromEntries(values) as never);
+  return Object.fromEntries(shown);
 }
 
 /** Renders a message for a reader. Plain text is data, or was rendered before, and stays unchanged. */

@@ -39,6 +39,12 @@ describe("conditions", () => {
       const { text, next, command } = describeCondition(condition, { nowMs: NOW_MS, language });
       expect(text).toMatch(/^\S.*[.:]$/s);
       expect(describeRecovery(condition, language)).toMatch(/\.$/);
+      const params = Object.entries(condition.params).map(([name, value]) => [
+        name,
+        typeof value === "string" && Number.isNaN(Date.parse(value)) ? `\u001b${value}` : value,
+      ]);
+      const hostile = { ...condition, params: Object.fromEntries(params) };
+      expect(describeCondition(hostile, { nowMs: NOW_MS, language }).text).not.toContain("\u001b");
       // What is to be typed comes after a colon; otherwise the step is a whole sentence.
       expect(next).toMatch(command === null ? /(\.|'[a-z]+')$/ : /:$/);
     }
