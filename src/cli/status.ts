@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { findAccepted, type SeenConfig } from "../config/accepted.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked, type LockHolder, machineMs } from "../database/file/instance-lock.ts";
+import { unwritableDisk } from "../database/sqlite-errors.ts";
 import { type ConditionRow, loadConditions } from "../health/condition-rows.ts";
 import { statusWords } from "../health/condition-words.ts";
 import { measureAges } from "../health/conditions.ts";
@@ -13,6 +14,7 @@ import { m } from "../messages/messages.ts";
 import { becomeOwnerOf } from "../platform/become-owner.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import type { Style } from "../platform/paint.ts";
+import { type Trouble, Troubles } from "../platform/troubles.ts";
 import { loadObservations } from "../probe/observations.ts";
 import { asTyped, isByHand, speakAs } from "./call.ts";
 import type { Call, Command } from "./command.ts";
@@ -20,6 +22,8 @@ import { jsonLine } from "./terminal.ts";
 
 /** Interval of `--watch`. */
 const WATCH_MS = 2_000;
+/** A daemon that can write gives a sign of life each second. */
+const SIGN_WITHIN_MS = 3_000;
 const CLEAR = "\u001b[2J\u001b[H";
 
 /** Shows one sentence on the overall state, then a line a flow; with `--watch` repeatedly, until it is interrupted. */
@@ -80,9 +84,11 @@ async function lookNow(config: SeenConfig, call: Call): Promise<Look> {
   using store = openReadOnly(config.database.path);
   const nowMs = Date.now();
   const lock = isLocked(config.database.path);
-  const met = store.troubles.first ?? lock?.holder?.met;
+  const silentMs = silenceOf(lock?.holder);
+  const unwritable = diskTrouble(store.path, nowMs, silentMs);
+  const met = unwritable ?? store.troubles.first ?? lock?.holder?.met;
   const facts = measureAges({ ...loadFacts(store), met }, { nowMs, startedAtMs: startOf(lock?.holder, nowMs) });
-  const now = { nowMs, isRunning: lock !== undefined, silentMs: silenceOf(lock?.holder) };
+  const now = { nowMs, isRunning: lock !== undefined, silentMs: unwritable === undefined ? silentMs : undefined };
   const limits = { erpReadWithinMs: config.erp.read_within };
   const report = describeStatus(facts, now, limits);
   const observations = loadObservations(store).filter(({ state }) => state === "new");
@@ -135,6 +141,19 @@ function styleOf({ severity }: ReportedCondition): Style {
 function silenceOf(holder: LockHolder | undefined): number | undefined {
   const silentMs = machineMs() - (holder?.aliveMs ?? Number.POSITIVE_INFINITY);
   return silentMs >= 0 ? silentMs : undefined;
+}
+
+/**
+ * A disk that cannot be written. The daemon can then write down neither its trouble nor signs of life, so their absence
+ * proves nothing; and where it gives them, only this command cannot write, as in a container of its own.
+ */
+function diskTrouble(file: string, nowMs: number, silentMs: number | undefined): Trouble | undefined {
+  if (silentMs !== undefined && silentMs < SIGN_WITHIN_MS) return undefined;
+  const error = unwritableDisk(file, m.database.writing);
+  if (error === undefined) return undefined;
+  const troubles = new Troubles(() => nowMs - (silentMs ?? 0));
+  troubles.note("write", error, path.dirname(file));
+  return troubles.first;
 }
 
 /** When the daemon started; a lock without details is of one that has just started. */

@@ -3,7 +3,7 @@
  * message, so that callers can distinguish "no space left" from "another program holds the lock", and an administrator
  * reads one sentence with a hint.
  */
-import { closeSync, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, lstatSync, lutimesSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -41,11 +41,46 @@ function canOpenFiles(): boolean {
   }
 }
 
+/** SQLite reports a read-only file system with any of these, as it does missing rights or a failing disk. */
+const OF_WRITING = /^SQLITE_(READONLY|CANTOPEN|PERM|IOERR)/;
+
+/**
+ * The code with which the file system of a database refuses every write; undefined where it does not, or cannot be asked.
+ * After an error, Linux may leave ext4 mounted for writing and refuse each write, so only an attempt shows it: the lock
+ * file gets the times that it has.
+ */
+function refusalOfDisk(file: string): "EROFS" | "EIO" | undefined {
+  const lock = file.endsWith(".lock") ? file : `${file}.lock`;
+  try {
+    const stat = lstatSync(lock, { throwIfNoEntry: false });
+    if (stat === undefined) accessSync(path.dirname(file), constants.W_OK);
+    else lutimesSync(lock, stat.atime, stat.mtime);
+    return undefined;
+  } catch (error) {
+    const fault = faultCodeOf(error);
+    return fault === "EROFS" || fault === "EIO" ? fault : undefined;
+  }
+}
+
+/** What is behind a code of SQLite's that has several causes. */
+function faultBehind(met: string, databasePath: string | undefined): string {
+  if (met.startsWith("SQLITE_CANTOPEN") && !canOpenFiles()) return "EMFILE";
+  if (databasePath === undefined || !OF_WRITING.test(met)) return met;
+  return refusalOfDisk(databasePath) ?? met;
+}
+
+/** The error of a write to a database whose disk cannot be written now; undefined where it can, or rights are missing. */
+export function unwritableDisk(databasePath: string, doing: Message): BridgeError | undefined {
+  const code = refusalOfDisk(databasePath);
+  if (code === undefined) return undefined;
+  return machineFaultOf(Object.assign(new Error(code), { code }), doing, databasePath);
+}
+
 /** The machine's fault behind `error`; undefined for others, such as a constraint or a mistake in a statement. */
 export function machineFaultOf(error: unknown, doing: Message, databasePath?: string): BridgeError | undefined {
   if (error instanceof BridgeError) return error;
   const met = faultCodeOf(error);
-  const fault = met?.startsWith("SQLITE_CANTOPEN") === true && !canOpenFiles() ? "EMFILE" : met;
+  const fault = met === undefined ? undefined : faultBehind(met, databasePath);
   const code = fault === undefined ? undefined : errorCodeFor(fault);
   if (fault === undefined || code === undefined) return undefined;
   const folder = databasePath === undefined ? undefined : path.dirname(databasePath);

@@ -30,12 +30,12 @@ export function faultCodeOf(error: unknown): string | undefined {
 export function errorCodeFor(fault: string): ErrorCode | undefined {
   // The first write to a full disk often grows the -shm file, which SQLite reports as an I/O error.
   if (/^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(fault)) return "disk_full";
-  if (fault.startsWith("SQLITE_IOERR") || fault === "EIO" || fault === "EFBIG" || TOO_MANY.test(fault))
+  if (fault.startsWith("SQLITE_IOERR") || /^(EROFS|EIO|EFBIG)$/.test(fault) || TOO_MANY.test(fault))
     return "disk_failed";
   if (fault.startsWith("SQLITE_BUSY") || fault === "SQLITE_PROTOCOL") return "database_busy";
   if (fault.startsWith("SQLITE_CORRUPT") || fault === "SQLITE_NOTADB") return "database_corrupt";
   if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/.test(fault)) return "database_refused";
-  if (/^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR)$/.test(fault) || OTHER_KIND.test(fault)) return "database_refused";
+  if (/^(EACCES|EPERM|ENOENT|ENOTDIR)$/.test(fault) || OTHER_KIND.test(fault)) return "database_refused";
   return undefined;
 }
 
@@ -53,6 +53,7 @@ export function wordsForFault(
       };
     case "disk_failed":
       if (TOO_MANY.test(fault)) return { what: m.platform.tooManyFiles, hint: m.platform.raiseLimit };
+      if (fault === "EROFS") return { what: m.platform.diskReadOnly, hint: m.platform.makeWritable };
       return { what: m.platform.diskError, hint: m.platform.lookAtDisk };
     case "database_busy":
       return { what: m.platform.lockHeld, hint: m.platform.lockPasses };

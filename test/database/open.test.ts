@@ -22,7 +22,8 @@ import { openStore } from "../../src/database/open.ts";
 import { asBridgeError } from "../../src/database/sqlite-errors.ts";
 import type { Store } from "../../src/database/store.ts";
 import { m } from "../../src/messages/messages.ts";
-import { BridgeError } from "../../src/platform/errors.ts";
+import { BridgeError, EXIT, exitCodeOf } from "../../src/platform/errors.ts";
+import { makeReadOnly } from "../support/read-only-disk.ts";
 import { tempFolder } from "../support/temp.ts";
 import { isWhole, itSome, itWhole } from "../support/whole.ts";
 
@@ -360,6 +361,9 @@ describe("errors of the machine", () => {
     ["SQLITE_FULL", "disk_full"],
     ["ENOSPC", "disk_full"],
     ["SQLITE_IOERR_FSYNC", "disk_failed"],
+    ["SQLITE_READONLY", "database_refused"],
+    ["EROFS", "disk_failed"],
+    ["EACCES", "database_refused"],
     ["SQLITE_BUSY_SNAPSHOT", "database_busy"],
     ["SQLITE_CORRUPT_VTAB", "database_corrupt"],
     ["SQLITE_NOTADB", "database_corrupt"],
@@ -371,6 +375,25 @@ describe("errors of the machine", () => {
     const wrapped = asBridgeError(new Error("Failed query", { cause: withCode(code) }), m.database.writing);
     expect(wrapped.code).toBe(expected);
     expect(wrapped.message).toMatch(/^Writing to the database: .*\.$/);
+  });
+});
+
+describe("a disk that became read-only", () => {
+  itSome(1)(["mounted", "error"] as const)("(%s) is the disk's trouble, whatever SQLite calls it", (how) => {
+    if (how === "error") acquireInstanceLock(file, { command: "run" }).release();
+    makeReadOnly(path.dirname(file), how);
+    for (const code of ["SQLITE_READONLY", "SQLITE_READONLY_DIRECTORY", "SQLITE_CANTOPEN", "SQLITE_IOERR_SHMSIZE"]) {
+      const error = asBridgeError(Object.assign(new Error("words"), { code }), m.database.writing, file);
+      expect([code, error.code, exitCodeOf(error)]).toEqual([code, "disk_failed", EXIT.failed]);
+      expect(error.message).toBe(`Writing to the database: the file system is read-only (${file}, EROFS).`);
+    }
+  });
+
+  it("is why a start fails, which the unit tries again", () => {
+    open().close();
+    acquireInstanceLock(file, { command: "run" }).release();
+    makeReadOnly(path.dirname(file), "error");
+    expect(codeOf(() => open("daemon"))).toBe("disk_failed");
   });
 });
 

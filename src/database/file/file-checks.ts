@@ -28,7 +28,7 @@ import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { createFile, freshName, giveTo, removeName } from "../../platform/fresh-file.ts";
-import { asBridgeError, describePermissions, faultCodeOf } from "../sqlite-errors.ts";
+import { asBridgeError, describePermissions, faultCodeOf, unwritableDisk } from "../sqlite-errors.ts";
 
 export interface Mount {
   point: string;
@@ -138,6 +138,8 @@ export function checkDatabaseFile(file: string, access: "read" | "write"): numbe
   const size = refuseLinkedDatabase(file);
   refuseNetwork(file);
   const folder = path.dirname(file);
+  const unwritable = access === "write" ? unwritableDisk(file, m.database.opening) : undefined;
+  if (unwritable !== undefined) throw unwritable;
   try {
     accessSync(folder, access === "write" ? constants.W_OK | constants.X_OK : constants.X_OK);
     if (size !== undefined) accessSync(file, access === "write" ? constants.R_OK | constants.W_OK : constants.R_OK);

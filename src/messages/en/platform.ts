@@ -29,6 +29,9 @@ export const platform = {
   tooManyFiles: "this program may open no more files",
   raiseLimit: "Raise the limit of open files: LimitNOFILE= of the unit, or ulimit -n.",
   diskError: "the disk reported an error",
+  diskReadOnly: "the file system is read-only",
+  makeWritable:
+    "Look at the kernel log (dmesg) and the disk's health, then mount it for writing again; under systemd, ReadWritePaths= must name the folder.",
   lookAtDisk: "Look at the kernel log (dmesg) and the disk's health.",
   lockHeld: "another program holds the write lock of the database",
   lockPasses: "The bridge tries again by itself; keep transactions of the ERP short.",
