@@ -153,6 +153,11 @@ export function exitCodeOfCode(code: string): ExitCode {
   return EXIT_BY_CODE[code as ErrorCode] ?? EXIT.failed;
 }
 
+/** Whether a relative path was resolved in a working folder that was removed. */
+function isFolderGone(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown as { syscall?: unknown }).syscall === "uv_cwd";
+}
+
 /** Converts anything thrown into a BridgeError. Only a defect of the program is `internal`. */
 export function asError(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
@@ -165,6 +170,8 @@ export function asError(thrown: unknown): BridgeError {
       cause: thrown,
     });
   }
+  if (isFolderGone(thrown))
+    return new BridgeError("usage", m.platform.noWorkingFolder, { hint: m.platform.changeFolder, cause: thrown });
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new BridgeError("internal", m.platform.internal({ message }), { hint: m.platform.reportIt, cause: thrown });
 }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { requirePlace, requireReadable } from "../../src/cli/given-path.ts";
 import { m } from "../../src/messages/messages.ts";
 import { runCommand, startShop } from "../support/shop.ts";
@@ -65,6 +65,29 @@ describe("a path on the command line that cannot be used", () => {
     const url = ["--url", "postgres://user:secret@127.0.0.1:1/db"];
     expect(await runCommand(["mirror", "init", ...url, "--ca-file", none])).toMatchObject({ code: 64 });
     expect(await runCommand(["sandbox", "--port", "0", "--switches", none])).toMatchObject({ code: 64 });
+  });
+
+  it("is a wrong call of each command where it is relative and the working folder was removed", async () => {
+    const shop = await startShop();
+    await shop.command("sync", "orders");
+    const gone = Object.assign(new Error("ENOENT: no such file or directory, uv_cwd"), {
+      code: "ENOENT",
+      syscall: "uv_cwd",
+    });
+    vi.spyOn(process, "cwd").mockImplementation(() => {
+      throw gone;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const url = ["--url", "postgres://user:secret@127.0.0.1:1/db"];
+    for (const answer of [
+      await shop.command("backup", "copy.db"),
+      await shop.command("restore", "copy.db", "--yes"),
+      await runCommand(["init", "--config", "config.yaml", "--base-url", "https://shop.example"]),
+      await runCommand(["mirror", "init", ...url, "--ca-file", "ca.pem"]),
+      await runCommand(["sandbox", "--port", "0", "--switches", "switches"]),
+    ]) {
+      expect(answer).toMatchObject({ code: 64, err: expect.stringContaining("The working folder was removed") });
+    }
   });
 
   it.skipIf(isRoot)("is one to which this user has no right", () => {

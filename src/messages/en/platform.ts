@@ -15,6 +15,8 @@ export const platform = {
   fault: ({ doing, what, where }: { doing: Said; what: Said; where: string }) => `${doing}: ${what} (${where}).`,
   usingDatabase: "Using the database",
   internal: ({ message }: { message: string }) => `An internal error: ${message}`,
+  noWorkingFolder: "The working folder was removed, so a relative path means nothing here.",
+  changeFolder: "Change to a folder that is there (cd), or give absolute paths.",
   reportIt: "Please report it with the debug log (log.level: debug).",
   outOfReach: "Its disk, or the machine that shares it, is out of reach. The bridge tries again by itself.",
   silent: ({ place }: { place: string }) => `${place} does not answer.`,

@@ -11,6 +11,8 @@ export const platform = {
   fault: ({ doing, what, where }) => `${doing}: ${what} (${where}).`,
   usingDatabase: "Работа с базой",
   internal: ({ message }) => `Внутренняя ошибка: ${message}`,
+  noWorkingFolder: "Текущий каталог удалён, и относительный путь здесь ничего не значит.",
+  changeFolder: "Перейдите в существующий каталог (cd) или укажите полные пути.",
   reportIt: "Сообщите о ней, приложив подробный журнал (log.level: debug).",
   outOfReach: "Диск или компьютер, предоставляющий папку, недоступен. Программа сама повторит попытку.",
   silent: ({ place }) => `${place} не отвечает.`,
