@@ -63,6 +63,11 @@ export function configBeside(target: string): string {
   return `${target}.config.yaml`;
 }
 
+/** The longest of the names that a copy takes: SQLite's beside the unfinished one. */
+export function longestBeside(target: string): string {
+  return `${freshName(target, PARTIAL)}-journal`;
+}
+
 /**
  * @throws BridgeError `usage` (the name exists), `stopped`, `disk_full`, `disk_failed`, `database_refused`,
  * `database_corrupt`

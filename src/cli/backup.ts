@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type CopyProgress, copyDatabase } from "../backup/copy-database.ts";
+import { type CopyProgress, copyDatabase, longestBeside } from "../backup/copy-database.ts";
 import { sizeOf } from "../backup/space-rule.ts";
 import { showConfig } from "../config/show.ts";
 import { isNameOfDatabase } from "../database/file/copy-names.ts";
@@ -25,7 +25,7 @@ export const backup = withProgress<{ file: string }>(async (call, { file }) => {
   checkDatabaseFile(source, "read");
   const target = path.resolve(file);
   refuseOwnName(target, source);
-  requireFolderOf(target, m.backup.copyingTo({ target }));
+  requireFolderOf(target, longestBeside(target), m.backup.copyingTo({ target }));
   let current: CopyProgress = { step: "copying", share: 0 };
   const copying = () =>
     copyDatabase({

@@ -12,12 +12,15 @@ import { BridgeError } from "../platform/errors.ts";
 
 const OF_PATH = /^(ENOENT|ENOTDIR|EISDIR|EACCES|EPERM|EROFS|ELOOP|ENAMETOOLONG|ENXIO)$/;
 
-/** @throws BridgeError `usage` where no file of this name can be made in its folder */
-export function requireFolderOf(file: string, doing: Message): void {
+/**
+ * @param longest of the names beside it that are made with it
+ * @throws BridgeError `usage` where no file of this name can be made in its folder
+ */
+export function requireFolderOf(file: string, longest: string, doing: Message): void {
   attempt(file, doing, () => {
     // The dot, because a file has such rights too.
     accessSync(`${path.dirname(file)}/.`, constants.W_OK | constants.X_OK);
-    lstatSync(file, { throwIfNoEntry: false });
+    lstatSync(longest, { throwIfNoEntry: false });
   });
 }
 

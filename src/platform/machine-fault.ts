@@ -35,7 +35,7 @@ export function errorCodeFor(fault: string): ErrorCode | undefined {
   if (fault.startsWith("SQLITE_BUSY") || fault === "SQLITE_PROTOCOL") return "database_busy";
   if (fault.startsWith("SQLITE_CORRUPT") || fault === "SQLITE_NOTADB") return "database_corrupt";
   if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM)/.test(fault)) return "database_refused";
-  if (/^(EACCES|EPERM|ENOENT|ENOTDIR)$/.test(fault) || OTHER_KIND.test(fault)) return "database_refused";
+  if (/^(EACCES|EPERM|ENOENT|ENOTDIR|ENAMETOOLONG)$/.test(fault) || OTHER_KIND.test(fault)) return "database_refused";
   return undefined;
 }
 
@@ -65,6 +65,7 @@ export function wordsForFault(
           }
         : { what: m.platform.damaged, hint: m.platform.restoreCopy };
     default:
+      if (fault === "ENAMETOOLONG") return { what: m.platform.nameTooLong, hint: m.platform.shortenName };
       if (OTHER_KIND.test(fault)) return { what: m.platform.otherKind, hint: m.platform.moveAway };
       if (fault === "ENOENT" || fault === "ENOTDIR")
         return {

@@ -43,6 +43,8 @@ export const platform = {
   restoreCopy: "Restore a backup: erp-bridge restore FILE.",
   otherKind: "a folder, a link or a pipe has the name of a file of the bridge's",
   moveAway: "Find out who made it, and move it away: erp-bridge makes the file anew.",
+  nameTooLong: "the name, with what erp-bridge adds to it, is longer than the file system allows",
+  shortenName: "Give it a shorter name.",
   fileMissing: "a file or its folder is not there",
   folderMissing: ({ folder }: { folder: string }) => `the folder ${folder} is not there`,
   makeFolder: "Make the folder, or name another one.",
