@@ -67,7 +67,8 @@ const WORDS_BYTES = 1_200;
  * Case, `_` and `-` in names are ignored; of duplicate names each counts. The same rules apply one level down, in objects
  * such as `data`, `response` and `meta`, and in the answer to a POST in the elements of lists.
  *
- * @param report the part of the answer already read as a report of single records: it is no error of the whole answer
+ * @param report the part of the answer that is read by itself, as a report of single records or as the order: it is no error
+ * of the whole answer
  *
  * @example
  * { "error": "database is down", "orders": [] } // "database is down"
@@ -174,6 +175,7 @@ function readInside(
   const kind = kindOf(bytes, value);
   if (kind === "array") return use === "acceptance" && RESULTS_NAME.test(name) ? readElements(bytes, value) : undefined;
   if (kind !== "object") return undefined;
+  if (report !== undefined && value.start === report.start && value.end === report.end) return undefined;
   if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report, depth });
   return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report, depth }) : undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itSome } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
@@ -9,6 +9,11 @@ const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "applica
 describe("an answer for one order that reports an error beside the order", () => {
   itSome(1)<[string, string, (text: string) => string]>([
     ["in the order itself", "$", (text) => text.replace("{", '{"error":"database is down",')],
+    [
+      "in an order that the answer wraps",
+      "$.data",
+      (text) => `{"data":${text.replace("{", '{"error":"database is down",')}}`,
+    ],
     ["with a flag", "$", (text) => text.replace("{", '{"success":false,')],
     ["around the order", "$.order", (text) => `{"error":"database is down","order":${text}}`],
     ["by its state, around the order", "$.order", (text) => `{"status":"error","order":${text}}`],
@@ -16,7 +21,7 @@ describe("an answer for one order that reports an error beside the order", () =>
   ])("is not stored, and is asked for again: %s", async (_, snapshot, spoil) => {
     const test = await startWithIll(3, { settings: { updates: { snapshot } } });
     const [id, other] = test.ids as [string, string];
-    const wrap = (text: string) => (snapshot === "$" ? text : `{"order":${text}}`);
+    const wrap = (text: string) => (snapshot === "$" ? text : `{"${snapshot.slice(2)}":${text}}`);
     const newest = (each: string) => test.sandbox.service.newestText(each)!;
     test.change(id, { status: "paid" });
     test.change(other, { status: "paid" });
@@ -32,12 +37,17 @@ describe("an answer for one order that reports an error beside the order", () =>
     expect(test.statusOf(id)).toEqual({ status: "paid", revision: 2 });
   });
 
-  itWhole("is stored where states and messages are the order's own", async () => {
-    const test = await startWithIll(2);
+  itSome(1)<[string, (text: string) => string]>([
+    ["$.data", (text) => `{"data":${text}}`],
+    ["$.response.data", (text) => `{"status":"ok","response":{"data":${text}}}`],
+    ["$", (text) => text],
+  ])("is stored where states and messages are the order's own: %s", async (snapshot, wrap) => {
+    const test = await startWithIll(2, { settings: { updates: { snapshot } } });
     const [id] = test.ids as [string];
     test.change(id, { status: "failed" });
     const text = test.sandbox.service.newestText(id)!.replace("{", '{"message":"Error in the address","errors":[],');
-    test.ill.set(id, raw(text));
+    for (const each of test.ids) test.ill.set(each, raw(wrap(test.sandbox.service.newestText(each)!)));
+    test.ill.set(id, raw(wrap(text)));
     await test.poll();
     expect(test.statusOf(id)).toEqual({ status: "failed", revision: 2 });
   });

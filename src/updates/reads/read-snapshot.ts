@@ -4,6 +4,7 @@
  */
 
 import { findRepeated, resolvePath } from "../../answers/json-path.ts";
+import type { Span } from "../../answers/json-text.ts";
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
@@ -95,13 +96,13 @@ async function readOrder(
     throw new BridgeError("answer_unreadable", m.updates.partOfOrder({ orderId: order.orderId }));
   const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
   const { root, body, mended } = await readInTurns(clock, answer, json, signal);
-  const words = readErrorWords(body, root, rules.snapshotRoot.steps.length === 0 ? "record" : "beside");
+  const found = resolvePath(body, root, rules.snapshotRoot);
+  const words = readErrorIn(body, root, found.state === "value" ? found.span : undefined);
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
   if (words !== undefined) throw new BridgeError("answer_unreadable", m.updates.reportsError({ orderId, words }));
   if (repeated !== undefined)
     throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: repeated }));
-  const found = resolvePath(body, root, rules.snapshotRoot);
   if (found.state !== "value") {
     const miss = found.state === "null" ? m.orders.itIsNull : describeMiss(body, root, rules.snapshotRoot);
     // If the path has matched before, it is right, and this answer is wrong, for this order only.
@@ -125,6 +126,13 @@ async function readOrder(
   if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
     throw new BridgeError("answer_unreadable", m.updates.incomplete({ orderId }));
   return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
+}
+
+/** An error beside the order or in its place. The states and messages of the order itself are data of the shop. */
+function readErrorIn(body: Buffer, root: Span, order: Span | undefined): string | undefined {
+  const isWhole = order?.start === root.start && order.end === root.end;
+  const beside = isWhole ? undefined : readErrorWords(body, root, "beside", order);
+  return beside ?? (order === undefined ? undefined : readErrorWords(body, order, "record"));
 }
 
 /** To be called inside the transaction that stores the record. */
