@@ -31,6 +31,7 @@ import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
+import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
 const CONFIRMS_PER_PASS = 200;
 /**
@@ -40,11 +41,7 @@ const CONFIRMS_PER_PASS = 200;
 const FAILURES_IN_ROW_MAX = 3;
 /** Refused confirms retried in one round. */
 const REFUSED_PER_PASS = 20;
-/** A batch served so often after its confirm was accepted: the confirm has no effect, which is logged. */
-const SERVED_AGAIN_MAX = 5;
-/** After so long the pass fails, because no orders behind this batch are delivered. */
-const SERVED_AGAIN_MS = 15 * 60_000;
-const AGAIN_MAX = 1_000;
+const SERVED_MAX = 1_000;
 
 /** From so many deliveries of a batch that no confirm can name, the count is saved; then each time it has doubled. */
 const UNNAMED_NOTED = 16;
@@ -72,8 +69,9 @@ export class ConfirmBatches {
   readonly #sender: SendConfirm;
   readonly #late: LateOrders;
   readonly #lost: LostAnswers;
-  /** Confirmed batches that are served again without a new one in between; by row id. */
-  readonly #again = new Map<number, { times: number; sinceMs: number }>();
+  readonly #again: ServedAgain;
+  /** The last pass in which a batch was served. */
+  #servedIn: PullPass | undefined;
   /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
   readonly #served = new Map<number, { row: BatchRow; pass: PullPass }>();
   /**
@@ -95,6 +93,7 @@ export class ConfirmBatches {
     this.#waits = new ConfirmWaits(context, form, account);
     this.#late = late;
     this.#lost = new LostAnswers(context, form);
+    this.#again = new ServedAgain(context, form);
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
@@ -151,6 +150,10 @@ export class ConfirmBatches {
   async noteAnswered(pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
     await this.#lost.noteAnswered(pass.signal);
+    if (this.#servedIn !== pass && !this.#again.isEmpty) {
+      this.#again.clear();
+      await commit(this.#context, pass.signal, () => this.#again.save());
+    }
     await this.#readUnserved(pass);
     for (const outcome of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
@@ -207,6 +210,7 @@ export class ConfirmBatches {
     const { store } = this.#context;
     // Another account may have a different batch of the same name, which was never read.
     if (!isServedBy(row, this.#account)) return;
+    if (isServed) this.#servedIn = pass;
     if (isServed) this.#waits.noteServed(row);
     if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
@@ -267,8 +271,10 @@ export class ConfirmBatches {
     // A batch that is served again was not confirmed: its changes are listed from now on, or read once it is served
     // no more.
     const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
+    const again = this.#countAgain(row, pass);
     const confirmed = await commit(this.#context, pass.signal, () => {
       this.#late.save(late, at);
+      this.#again.save();
       const by = { account: this.#account, at };
       const news = confirmNames(this.#form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
       if (this.#sender.isDivisible(row)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
@@ -280,7 +286,9 @@ export class ConfirmBatches {
       return news;
     });
     count(pass, "confirmed", confirmed);
-    this.#noticeServedAgain(row, pass);
+    if (again?.times === SERVED_AGAIN_MAX) log.warn({ batch: row.batchId, times: again.times }, m.orders.servedAgain);
+    if (again?.isLong === true)
+      pass.failure ??= new BridgeError("answer_unknown", m.orders.servedAgain, { hint: m.orders.servedAgainHint });
   }
 
   /** The service may have the confirm, although the answer does not say so: asked again after a wait. */
@@ -369,21 +377,14 @@ export class ConfirmBatches {
    * Detects confirms without effect: no new batch comes, and confirmed ones are served again, under the same or
    * changing names.
    */
-  #noticeServedAgain(row: BatchRow, pass: PullPass): void {
+  #countAgain(row: BatchRow, pass: PullPass): { times: number; isLong: boolean } | undefined {
     if (row.state !== "confirmed") {
       this.#again.clear();
-      return;
+      return undefined;
     }
-    const { clock, log } = this.#context;
-    const nowMs = clock.monotonicMs();
-    for (const known of [this.#again, this.#served]) if (known.size >= AGAIN_MAX) known.clear();
-    const { times: before, sinceMs } = this.#again.get(row.id) ?? { times: 0, sinceMs: nowMs };
-    const times = before + 1;
-    this.#again.set(row.id, { times, sinceMs });
-    if (before > 0) this.#served.set(row.id, { row, pass });
-    if (times === SERVED_AGAIN_MAX) log.warn({ batch: row.batchId, times }, m.orders.servedAgain);
-    if (times < SERVED_AGAIN_MAX || nowMs - sinceMs < SERVED_AGAIN_MS) return;
-    pass.failure ??= new BridgeError("answer_unknown", m.orders.servedAgain, { hint: m.orders.servedAgainHint });
+    if (this.#served.size >= SERVED_MAX) this.#served.clear();
+    if (this.#again.has(row.id)) this.#served.set(row.id, { row, pass });
+    return this.#again.note(row.id);
   }
 }
 

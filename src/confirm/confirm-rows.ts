@@ -85,6 +85,14 @@ export function isConfirmPending(
   return onlyValue<number>(store, sql, orderId, serviceId) === 1;
 }
 
+/** When the batch was first confirmed; undefined if it is not confirmed. */
+export function loadConfirmedAt(store: Store, id: number): string | undefined {
+  const row = store
+    .prepare<{ at: string | null }>("SELECT confirmed_at AS at FROM batches WHERE id = ? AND state = 'confirmed'")
+    .get(id);
+  return row?.at ?? undefined;
+}
+
 export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
 }

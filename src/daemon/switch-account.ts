@@ -72,7 +72,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const lastSweep = known?.positions[SWEEP_STREAM];
   saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
   forgetLearned(store);
-  const passing = ["anchors", "set_back", "ahead", "called_cancelled", "confirms", "unnamed"] as const;
+  const passing = ["anchors", "set_back", "ahead", "called_cancelled", "confirms", "unnamed", "served_again"] as const;
   for (const key of passing) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);

@@ -19,6 +19,7 @@ export type MetaKey =
   | "cut"
   | "confirms"
   | "unnamed"
+  | "served_again"
   | "anchors"
   | "history"
   | "set_back"
