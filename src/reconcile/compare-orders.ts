@@ -74,7 +74,9 @@ export class CompareOrders {
       if (this.#isSameContent(mark, { record, body, values: values.values })) return "same";
     const before = mark === undefined || isDamaged ? undefined : loadStoredOrder(store, mark.orderKey).status;
     const ingested = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
-    if (ingested === "quarantined" || !record.ok || "reason" in values) return "quarantined";
+    if (ingested === "quarantined") return "quarantined";
+    // Not held: it is what is stored, read with an earlier mapping, or a person has dropped it.
+    if (!record.ok || "reason" in values) return this.#reader.isHeld(answer) ? "quarantined" : "same";
     if (isDamaged) releaseQuarantined(store, ["payload"], record.orderId);
     if (isUnchanged(ingested)) return isDamaged ? "healed" : "same";
     if (mark !== undefined && mark.removedAt !== null) return isDamaged ? "differ" : "returned";

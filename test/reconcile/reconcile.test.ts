@@ -284,6 +284,31 @@ describe("reconcile", () => {
   });
 });
 
+describe("orders that the mapping no longer reads", () => {
+  it("are not counted as quarantined while they stay as they are stored, and are once they are held", async () => {
+    const t = await withOrders(3);
+    // The service writes new orders in another form, and the former ones as before.
+    const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+    t.sandbox.service.createOrder({
+      id,
+      raw: `{"order_id":"${id}","status":"new","total":5,"positions":[{"sku":"A","quantity":1,"price":5}]}`,
+    });
+    await t.run("orders");
+    await t.restart({ orders: { fields: { lines: "$.positions" } } });
+    t.clock.advance(3_600_000);
+    await t.run("updates");
+    const held = "SELECT reference FROM quarantine WHERE state = 'held'";
+    expect(t.rows(held)).toEqual([]);
+    expect((await t.run("reconcile")).counts).toEqual({ checked: 4, differ: 0, sound: 4 });
+    t.clock.advance(60_000);
+    t.sandbox.service.changeOrder(t.ids[1]!, { status: "paid" });
+    expect((await t.run("reconcile")).counts).toMatchObject({ checked: 4, quarantined: 1 });
+    expect(t.rows(held)).toEqual([{ reference: t.ids[1] }]);
+    t.bridge.store.db.prepare("UPDATE quarantine SET state = 'dropped' WHERE state = 'held'").run();
+    expect((await t.run("reconcile")).counts).toEqual({ checked: 4, differ: 0, sound: 4 });
+  });
+});
+
 describe("a payload that the disk has damaged", () => {
   it("is found by its hash, shown, and healed by reading the order, without a revision", async () => {
     const t = await withOrders(3);
