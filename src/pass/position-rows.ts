@@ -114,6 +114,24 @@ export function countDueReads(store: Store, at: string): number {
   return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
 }
 
+/**
+ * Reads that a record caused, of stored orders that are not cancelled, queued before `since`, or at a time that is still to come: the clock
+ * was set back.
+ */
+export function loadLongQueued(
+  store: Store,
+  range: { after: string; at: string; since: string; limit: number },
+): Pick<QueuedRead, "orderId" | "source" | "record">[] {
+  return store
+    .prepare<Pick<QueuedRead, "orderId" | "source" | "record">>(
+      `SELECT order_id AS orderId, source, record FROM owed_reads r
+       WHERE order_id > @after AND record <> '' AND (since <= @since OR since > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))
+         AND EXISTS (SELECT 1 FROM orders o WHERE o.order_id = r.order_id AND o.is_cancelled = 0 AND o.removed_at IS NULL)
+       ORDER BY order_id LIMIT @limit`,
+    )
+    .all(range);
+}
+
 type QueuedSince = QueuedRead & Pick<typeof queuedReads.$inferSelect, "since" | "dueAt">;
 
 export function loadQueuedRead(store: Store, orderId: string): QueuedSince | undefined {

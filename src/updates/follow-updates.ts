@@ -116,18 +116,20 @@ export class FollowUpdates implements Job {
     this.#pages.beginPass();
     await this.#takeTurn(trouble, { counts, signal });
     this.#isReadNext = true;
-    const { isComplete = true, wide } = (await this.#try(trouble, () => this.#follow(counts, signal))) ?? {};
+    const followed = await this.#try(trouble, () => this.#follow(counts, signal));
+    const { isComplete = true, wide } = followed ?? {};
     this.#isReadNext = false;
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
     // Before a wide read, and also after a failure of the change list: reads of orders use another path.
-    let left = await this.#readQueued(trouble, { counts, signal });
+    const isListed = followed !== undefined;
+    let left = await this.#readQueued(trouble, { counts, signal, isListed });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
       this.#isWideNext = true;
       isWideComplete = (await this.#try(trouble, wide)) ?? true;
       this.#isWideNext = false;
-      if (trouble.ofOrders === undefined) left = await this.#readQueued(trouble, { counts, signal });
+      if (trouble.ofOrders === undefined) left = await this.#readQueued(trouble, { counts, signal, isListed });
     }
     const { ofChanges, ofOrders } = trouble;
     if (ofOrders === undefined && isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
@@ -173,11 +175,14 @@ export class FollowUpdates implements Job {
     }
   }
 
-  async #readQueued(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<number> {
+  async #readQueued(
+    trouble: Trouble,
+    { counts, ...options }: Pick<Pass, "counts" | "signal"> & { isListed?: boolean },
+  ): Promise<number> {
     try {
-      return await this.#readOrders.readQueued(counts, signal);
+      return await this.#readOrders.readQueued(counts, options);
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (options.signal.aborted) throw error;
       trouble.ofOrders = error;
       return 0;
     }

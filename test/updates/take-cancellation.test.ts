@@ -138,6 +138,89 @@ describe("a change that says that its order is cancelled, of an order that canno
   });
 });
 
+describe("a change that says that its order is cancelled, where no order can be read", () => {
+  const MINUTE_MS = 60_000;
+  const wrapped = (test: IllOrders, id: string) => raw(`{"order":${test.sandbox.service.newestText(id)}}`);
+
+  async function start(answer: (test: IllOrders, id: string) => FaultAction) {
+    const test = await startWithIll(6);
+    await test.poll();
+    const fail = () => {
+      for (const each of test.ids) test.ill.set(each, answer(test, each));
+    };
+    fail();
+    const pass = async (ms = MINUTE_MS) => {
+      test.clock.advance(ms);
+      return await test.run("updates");
+    };
+    return { test, pass, fail, id: test.ids[0] as string };
+  }
+
+  itSome(1)<[string, (test: IllOrders, id: string) => FaultAction]>([
+    ["in another form", wrapped],
+    ["an error", () => ({ kind: "status", status: 500, body: "" })],
+    ["refused", () => ({ kind: "status", status: 403, body: "" })],
+    ["missing", () => ({ kind: "status", status: 404, body: '{"error":"no route"}' })],
+    ["asked to wait", () => ({ kind: "status", status: 429, body: "", headers: { "retry-after": "20" } })],
+  ])("counts after as long as four tries take, also across a restart: %s", async (_, answer) => {
+    const { test, pass, fail, id } = await start(answer);
+    test.change(id, { status: "cancelled" });
+    fail();
+    for (let passes = 0; passes < 4; passes++) await pass();
+    expect(test.statusOf(id)).toEqual({ status: "new", revision: 1 });
+    await test.restart();
+    for (let passes = 0; passes < 3; passes++) await pass();
+    expect(orderOf(test, id)).toEqual(CANCELLED);
+    expect(test.rows("SELECT kind, source FROM order_events WHERE revision = 2")).toEqual([
+      { kind: "cancelled", source: "update" },
+    ]);
+    for (let passes = 0; passes < 30; passes++) await pass();
+    expect(test.statusOf(id).revision).toBe(2);
+    // What the order says later counts over it.
+    test.ill.clear();
+    test.change(id, { status: "paid" });
+    await pass();
+    await pass(HOUR_MS);
+    expect(test.statusOf(id)).toEqual({ status: "paid", revision: 3 });
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+  });
+
+  it("counts for each of many orders, whichever are tried", async () => {
+    const { test, pass, fail } = await start(wrapped);
+    for (const each of test.ids) test.change(each, { status: "cancelled" });
+    fail();
+    for (let passes = 0; passes < 6; passes++) await pass();
+    expect(test.ids.map((each) => test.statusOf(each).status)).toEqual(test.ids.map(() => "cancelled"));
+  });
+
+  it("does not count while the change list is not answered, but then", async () => {
+    const { test, pass, fail, id } = await start(wrapped);
+    test.change(id, { status: "cancelled" });
+    fail();
+    await pass();
+    const broken: FaultAction = { kind: "status", status: 500, body: "" };
+    const rule = test.sandbox.faults.add({ match: { path: "updates" }, times: "forever", do: broken });
+    for (let passes = 0; passes < 20; passes++) await pass();
+    expect(test.statusOf(id).status).toBe("new");
+    test.sandbox.faults.remove(rule);
+    await pass();
+    await pass();
+    expect(test.statusOf(id).status).toBe("cancelled");
+  });
+
+  itSome(1)([24 * HOUR_MS, -24 * HOUR_MS])("is read first where the clock was set meanwhile, by %d", async (ms) => {
+    const { test, pass, fail, id } = await start(wrapped);
+    test.change(id, { status: "cancelled" });
+    fail();
+    await pass();
+    test.clock.jump(ms);
+    test.ill.clear();
+    await pass();
+    expect(orderOf(test, id)).toEqual(CANCELLED);
+    expect(test.rows("SELECT source FROM order_events WHERE revision = 2")).toEqual([{ source: "snapshot" }]);
+  });
+});
+
 describe("a change that says that its order is cancelled, where the order itself says another status", () => {
   const noticed = (test: IllOrders) => loadObservations(test.bridge.store).filter(({ kind }) => kind === "cancelled");
 

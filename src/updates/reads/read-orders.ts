@@ -2,7 +2,7 @@
  * Reads whole orders that were announced by a change or a doubtful record, or that a pass could not settle. Each read
  * is a row (`owed_reads`) until the transaction that stores its snapshot; after a crash it is read again. An order that
  * cannot be read waits at the end of the queue with its own retry time and does not block others. If the service
- * answers for no order at all, no failure is counted for any.
+ * answers for no order at all, no failure is counted for any; cancellations then count by the time that they waited.
  */
 
 import { isStrictlyNewer } from "../../answers/timestamp.ts";
@@ -99,9 +99,14 @@ export class ReadOrders {
     this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
   }
 
-  /** Reads due orders, a limited number. Returns how many are left for the next pass to begin with immediately. */
-  async readQueued(counts: Record<string, number>, signal: AbortSignal): Promise<number> {
-    const { store } = this.#context;
+  /**
+   * Reads due orders, a limited number. Returns how many are left for the next pass to begin with immediately.
+   * @param options.isListed whether the change list was answered in this pass
+   */
+  async readQueued(
+    counts: Record<string, number>,
+    { signal, isListed = false }: { signal: AbortSignal; isListed?: boolean },
+  ): Promise<number> {
     await this.#held.look(signal);
     await this.#requestLater(signal);
     const pass: Pass = {
@@ -111,8 +116,19 @@ export class ReadOrders {
       counts,
       signal,
     };
+    try {
+      await this.#readDue(pass);
+    } catch (error) {
+      if (isListed && pass.reads.isRefused(error)) await this.#queue.takeCancellations(signal);
+      throw error;
+    }
+    return this.#context.isStopping() ? 0 : countDueReads(this.#context.store, this.#now());
+  }
+
+  async #readDue(pass: Pass): Promise<void> {
+    const { store } = this.#context;
     for (const queued of loadDueReads(store, this.#now(), READS_PER_PASS)) {
-      if (this.#context.isStopping()) return 0;
+      if (this.#context.isStopping()) return;
       if (await this.#readOne(queued, pass)) continue;
       await this.#putAside(pass, "ill");
       throw asFailure(pass.reads.trouble);
@@ -123,7 +139,6 @@ export class ReadOrders {
       await this.#putAside(pass, health);
       if (health === "ill") throw asFailure(pass.reads.trouble);
     }
-    return countDueReads(store, this.#now());
   }
 
   async #requestLater(signal: AbortSignal): Promise<void> {

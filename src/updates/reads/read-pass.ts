@@ -8,7 +8,7 @@ import type { LostPart } from "../../completeness/lost-values.ts";
 import { m } from "../../messages/messages.ts";
 import type { IngestResult } from "../../orders/ingest-options.ts";
 import { Breaker } from "../../pass/breaker.ts";
-import { reachOf } from "../../pass/holds.ts";
+import { isAnswered, reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type Candidate, loadControls, loadControlsWith } from "./control-rows.ts";
@@ -119,6 +119,11 @@ export class ReadPass {
       if (reachOf(error) !== "record") throw error;
       this.#note(control.orderId, error);
     }
+  }
+
+  /** Whether the pass ended with `error` because the service answers for no order, as far as any was tried. */
+  isRefused(error: unknown): boolean {
+    return this.#breaker.isOpen || (this.#errors.length > 0 && isAnswered(error));
   }
 
   /**

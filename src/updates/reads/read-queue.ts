@@ -6,18 +6,24 @@
 import type { Message } from "../../messages/message.ts";
 import { loadOrderMark, saveSourceHash } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
+import { stateOfStatus } from "../../orders/plan-order.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { deleteQueuedRead, postponeRead, type QueuedRead } from "../../pass/position-rows.ts";
+import { deleteQueuedRead, loadLongQueued, postponeRead, type QueuedRead } from "../../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../../pass/quarantine-rows.ts";
 import { asError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
+import { fieldOf } from "../../records/same-order.ts";
 import { askedWaitMs } from "../../service/service-error.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
 /** First wait of an order that cannot be read; doubles with each of its own failures. */
 const WAIT_FIRST_MS = 30_000;
 const WAIT_MAX_MS = 3_600_000;
+/** From the first to the last of `CANCELLED_TRIES`. */
+const CANCELLED_AFTER_MS = WAIT_FIRST_MS * (2 ** (CANCELLED_TRIES - 1) - 1);
+/** Reads per pass whose record may be a cancellation. */
+const LOOKED_AT_MAX = 200;
 /**
  * Limit of reads of an order whose answers are bad or older than the known version: about a day. Then the service's
  * answer counts, and later changes or `reconcile` request reads.
@@ -31,6 +37,8 @@ export function isLastTry({ attempts }: QueuedRead): boolean {
 export class ReadQueue {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
+  /** The last order looked at for a cancellation: the next look continues after it. */
+  #lookedAt = "";
 
   constructor(context: JobContext, rules: OrderRules) {
     this.#context = context;
@@ -52,6 +60,29 @@ export class ReadQueue {
       takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
     const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedWaitMs(error)), WAIT_MAX_MS);
     this.wait(queued, { attempts, error, waitMs });
+  }
+
+  /**
+   * Where the service answers for no order, but lists changes: a cancellation counts once its read has been queued for
+   * as long as the tries take that would be counted otherwise.
+   */
+  async takeCancellations(signal: AbortSignal): Promise<void> {
+    const range = {
+      after: this.#lookedAt,
+      limit: LOOKED_AT_MAX,
+      at: this.#at(0),
+      since: this.#at(-CANCELLED_AFTER_MS),
+    };
+    const queued = loadLongQueued(this.#context.store, range);
+    this.#lookedAt = queued.length < LOOKED_AT_MAX ? "" : (queued.at(-1)?.orderId ?? "");
+    for (const { orderId, record, source } of queued) {
+      if (this.#context.isStopping()) return;
+      const status = fieldOf({ text: record, mapping: this.#rules[source] }, "status") ?? null;
+      if (!stateOfStatus(status, this.#rules.plan).isCancelled) continue;
+      await commit(this.#context, signal, () =>
+        takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false }),
+      );
+    }
   }
 
   wait(queued: QueuedRead, { attempts, error, waitMs }: { attempts: number; error: unknown; waitMs: number }): void {
