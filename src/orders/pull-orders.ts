@@ -160,8 +160,8 @@ export class PullOrders implements Job {
     });
     const old = findOld(answer, "/orders");
     if (old !== undefined) {
-      // A cache answered, so the service has delivered nothing.
-      await this.#closeMark(pass.signal);
+      // A cache answered, so the service has delivered nothing; unless the cache had asked it and got no answer.
+      if (answer.mayHaveAsked !== true) await this.#closeMark(pass.signal);
       pass.failure ??= old;
     }
     if (stored === undefined) return undefined;

@@ -70,6 +70,8 @@ interface KeptAs {
 interface Origin {
   /** The service has just given it; false for a kept body, and where a cache has. */
   fresh: boolean;
+  /** A stale copy, in whose place the service may have delivered a batch. */
+  mayHaveAsked?: boolean;
   /** The `Date` header of the answer; undefined where it is old. */
   date: string | undefined;
   /** When it was asked for, by the service's clock. */
@@ -148,7 +150,9 @@ export class StoreBatches {
     }
     const fresh = answer.oldBy === undefined;
     const { askedAt } = answer;
-    const origin = { fresh, date: fresh ? answer.date : undefined, askedAt, at, account, confirmFollows };
+    const mayHaveAsked = answer.mayHaveAsked === true;
+    const date = fresh ? answer.date : undefined;
+    const origin = { fresh, mayHaveAsked, date, askedAt, at, account, confirmFollows };
     const stored = read.isNothing
       ? await this.#noteEmpty(read, origin, pass)
       : await this.#storeRead(read, origin, pass);
@@ -230,6 +234,7 @@ export class StoreBatches {
       return;
     }
     pass.failure ??= waits;
+    if (origin.mayHaveAsked === true) return;
     pass.isAccounted = true;
     const isOpen = !confirmNames(this.#rules.confirm) || loadUnanswered(store)?.due !== undefined;
     if (!isOpen && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;

@@ -8,6 +8,11 @@ export interface CacheSigns {
   isCached: boolean;
   /** The header that shows it, where the answer is older than a minute or of unknown age. */
   oldBy?: string;
+  /**
+   * The copy is stale by its own header: the cache may have asked the service and had no answer from it in time, so the
+   * service may have acted.
+   */
+  mayHaveAsked?: true;
 }
 
 /** A younger answer is treated as current: the next request comes as late. */
@@ -18,22 +23,29 @@ const MARKS = ["X-Cache", "X-Cache-Status", "X-Proxy-Cache", "X-Varnish-Cache", 
 /** `HIT`, `TCP_MEM_HIT`, `MISS, HIT`, `Hit from cloudfront`, `edge; hit`; revalidation with the service is no hit. */
 const IS_HIT = /(?:^|[^a-z])(?<!refresh_)(?:hit(?!-for)|stale|updating)(?![a-z])/i;
 
+const IS_STALE = /(?:^|[^a-z])(?:stale|updating)(?![a-z])/i;
+
 export function readCacheSigns(header: (name: string) => string | undefined): CacheSigns {
   const [age, warning] = [header("age"), header("warning")];
   const marks = MARKS.find((name) => IS_HIT.test(header(name.toLowerCase()) ?? "")) ?? "";
   const mark = header(marks.toLowerCase()) ?? "";
   const ageS = Number(age ?? 0);
-  const isStale = /(?:^|,)\s*11[01]\b/.test(warning ?? "");
+  const isStaleByWarning = /(?:^|,)\s*11[01]\b/.test(warning ?? "");
   const isHit = marks !== "";
+  const isStale = isStaleByWarning || IS_STALE.test(mark);
   const sign =
     ageS > FRESH_S
       ? `Age: ${age}`
-      : isStale
+      : isStaleByWarning
         ? `Warning: ${warning}`
-        : isHit && age === undefined
+        : isHit && (age === undefined || isStale)
           ? `${marks}: ${mark}`
           : "";
-  return { isCached: ageS > 0 || isStale || isHit, ...(sign !== "" && { oldBy: shortWords(sign) }) };
+  return {
+    isCached: ageS > 0 || isStale || isHit,
+    ...(sign !== "" && { oldBy: shortWords(sign) }),
+    ...(isStale && { mayHaveAsked: true }),
+  };
 }
 
 /** The error for a pass whose answer is an old copy, which may lack new records. */

@@ -39,13 +39,16 @@ describe("what an answer says of a cache", () => {
     [{ "x-cache-status": "STALE" }, true, "X-Cache-Status: STALE"],
     [{ "x-cache-status": "MISS", "cache-status": "edge; hit; ttl=9" }, true, "Cache-Status: edge; hit; ttl=9"],
     [{ "cache-status": "edge; fwd=miss" }, false, undefined],
+    [{ age: "20", "x-cache": "STALE" }, true, "X-Cache: STALE"],
     [{ "cf-cache-status": "STALE" }, true, "CF-Cache-Status: STALE"],
     [{ age: "5", warning: '110 - "Response is Stale"' }, true, 'Warning: 110 - "Response is Stale"'],
     [{ warning: '199 - "x", 111 - "Revalidation Failed"' }, true, 'Warning: 199 - "x", 111 - "Revalidation Failed"'],
     [{ warning: '199 - "1100"' }, false, undefined],
   ])("%j", (headers, isCached, oldBy) => {
-    const signs = readCacheSigns((name) => headers[name]);
+    const { mayHaveAsked, ...signs } = readCacheSigns((name) => headers[name]);
     expect(signs).toEqual({ isCached, ...(oldBy !== undefined && { oldBy }) });
+    // Only a copy that is stale by its header may follow a request to the service.
+    expect(mayHaveAsked === true).toBe(/stale|11[01]\b/i.test(JSON.stringify(headers)));
   });
 });
 
@@ -115,5 +118,19 @@ describe("a cache before the lists of orders and changes", () => {
     await t.run("orders");
     expectNothingLost(t);
     expect(t.sandbox.ledger.ofKind("confirm").length).toBeGreaterThan(0);
+  });
+
+  it("keeps the mark of a delivery whose answer a stale copy has taken the place of", async () => {
+    const t = await startTestBridge({
+      settings: { orders: { confirm: { body: {} } } },
+      sandbox: { options: { confirmForm: "all", handOut: "next", redeliverAfterMs: 3_600_000, batchSize: 1 } },
+    });
+    createOrders(t, 3);
+    const stale = json('{"orders":[]}', { warning: '111 - "Revalidation Failed"', age: "240" });
+    t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: stale });
+    await t.run("orders");
+    await t.run("orders");
+    expect(t.sandbox.ledger.ofKind("confirm")).toEqual([]);
+    expectNothingLost(t);
   });
 });
