@@ -74,7 +74,10 @@ export class MirrorLink {
     this.#options = options;
   }
 
-  /** Runs one statement outside of a transaction. `name`: PostgreSQL plans it once a connection; for a statement of every second. */
+  /**
+   * Runs one statement outside of a transaction.
+   * @param name for a statement of each second, which PostgreSQL then plans once a connection
+   */
   async look<Row>(sql: string, params: readonly Param[] = [], name?: string): Promise<Row[]> {
     return await this.#exclusively(m.mirror.reading, async (client) => await queryOn<Row>(client, sql, params, name));
   }

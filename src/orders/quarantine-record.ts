@@ -1,4 +1,7 @@
-/* Quarantines records that cannot be stored, and queues reads of the orders that they may belong to. Runs inside the transaction of the ingest. */
+/*
+ * Quarantines records that cannot be stored, and queues reads of the orders that they may belong to. Runs inside the
+ * transaction of the ingest.
+ */
 import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";

@@ -160,9 +160,10 @@ export interface ShownStatus {
 
 /**
  * Compares the order that was read with the request, and with the status that the answer to the request has shown.
- * @param shown that status; @param place the answer's place that may name a status (`key=value`), which the order decides
- * @param isAgain the order showed the same {@link MOVED_AGAIN_MS} ago; @param isReadBefore the order was read before the
- * request left the last time
+ * @param known.shown that status
+ * @param known.place the place of the answer that may name a status (`key=value`); only the order shows whether it does
+ * @param known.isAgain the order showed the same {@link MOVED_AGAIN_MS} ago
+ * @param known.isReadBefore the order was read before the request left the last time
  */
 export function compareShown(
   now: { status: string | null; timestamp: string | null },

@@ -65,12 +65,14 @@ export interface Sent {
 
 /** What is known of a request before its order is read. */
 interface KnownOfRequest {
+  /** The service has answered, in a form that is not known. */
   isAnswered: boolean;
   /** The request can no longer take effect later. */
   isQuiet: boolean;
   /** When its order was first found changed by another client (monotonic). */
   movedAtMs: number;
   answered: NewFormAnswer | undefined;
+  /** Another status than the one that was sent, which the answer shows that just came. */
   shownNow: string | undefined;
   /** A new form of answer that the order may prove or disprove. */
   unusual: AnswerForm | undefined;
@@ -170,7 +172,10 @@ export class StatusResolver {
     return this.#refuse(id, { reason: failureOf(error).reason, httpStatus: error.status ?? null, at });
   }
 
-  /** Inside the transaction that has stored the order. Returns the reason of a refusal, or the error with which the pass fails. */
+  /**
+   * Inside the transaction that has stored the order. Returns the reason of a refusal, or the error with which the pass
+   * fails.
+   */
   #settleRead(
     sent: Sent,
     { seen, at }: { seen: SeenOrder & { kind: "order" }; at: string },

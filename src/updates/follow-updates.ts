@@ -296,7 +296,10 @@ export class FollowUpdates implements Job {
     return reading.isComplete;
   }
 
-  /** Reads the pages and finds out whether they left changes out. @throws what ended the pass, after storing what was read */
+  /**
+   * Reads the pages and finds out whether they left changes out.
+   * @throws what ended the pass, after storing what was read
+   */
   async #readPages(pass: Pass): Promise<Reading> {
     const { rest, signal } = pass;
     const leastNow = this.#pages.first.leastNow;
