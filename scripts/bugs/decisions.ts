@@ -381,7 +381,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
-    { of: "loseUnanswered", does: "deleteUnanswered(store);" },
+    { of: "replaceNote", does: "deleteUnanswered(store);" },
     "src/batches/delivery-rows.ts",
   ),
   tested(

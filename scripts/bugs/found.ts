@@ -767,4 +767,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "releaseRow", find: "state <> 'released'", replace: "state = 'held'" },
     "src/pass/quarantine-rows.ts",
   ),
+  {
+    ...one(
+      "one name for all batches taken for the name of one batch",
+      "src/confirm/reused-names.ts",
+      "export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {",
+      'export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {\n  if (name !== "") return false;',
+    ),
+    draws: { forms: { batchId: "constant", confirm: "batch_id", handOut: "next" } },
+  },
 ];

@@ -37,10 +37,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       CONFIRM_IMPORT,
       {
         file: PULL,
-        find: "    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass)).finally(() => {",
+        find: "    const stored = await this.#batches.store(answer, pass, follows).finally(() => {",
         replace: `    const id = /"batch_id":("[^"]*"|[0-9]+)/.exec(answer.body.toString("utf8"))?.[1];
     if (id !== undefined) await confirmBatch(this.#context.client, \`{"batch_id":\${id}}\`, pass.signal);
-    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass)).finally(() => {`,
+    const stored = await this.#batches.store(answer, pass, follows).finally(() => {`,
       },
     ],
   },

@@ -70,7 +70,7 @@ const KINDS: Classes = {
   watermark: ["first", "moved", "set back"],
   "form handOut": ["repeat", "next"],
   "form redeliver": ["60000", "cycle", "null"],
-  "form batchId": ["string", "number", "huge-number", "none"],
+  "form batchId": ["string", "number", "huge-number", "constant", "none"],
   "form confirm": ["batch_id", "order_ids", "all", "everything"],
   "form confirmRepeated": [200, 404, 409, 410],
   "form empty": ["list", "null", "null-parent", "204", "bare-list"],

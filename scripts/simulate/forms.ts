@@ -10,7 +10,7 @@ export interface Forms {
   readonly handOut: "repeat" | "next";
   readonly redeliver: 60_000 | "cycle" | null;
   readonly batchSize: number;
-  readonly batchId: "string" | "number" | "huge-number" | "none";
+  readonly batchId: "string" | "number" | "huge-number" | "constant" | "none";
   readonly overlap: 0 | 2;
   readonly twice: "no" | "equal" | "older";
   readonly confirm: "batch_id" | "order_ids" | "all" | "everything";
@@ -159,8 +159,13 @@ export function isUnsafe({ handOut, redeliver, confirm }: Forms): boolean {
 }
 
 /** Whether the confirm names the delivery. */
-export function namesBatches({ confirm }: Forms): boolean {
-  return confirm === "batch_id" || confirm === "order_ids";
+export function namesBatches(forms: Forms): boolean {
+  return forms.confirm === "order_ids" || namesOneBatch(forms);
+}
+
+/** Whether the confirm names a batch, and no other batch has the name. */
+export function namesOneBatch({ confirm, batchId, bare }: Forms): boolean {
+  return confirm === "batch_id" && batchId !== "none" && batchId !== "constant" && !bare;
 }
 
 export function chooseForms(random: Random): Forms {
@@ -168,7 +173,7 @@ export function chooseForms(random: Random): Forms {
   const chance = (share: number) => random() < share;
   const handOut = one("repeat", "repeat", "next");
   const bare = chance(0.1);
-  const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
+  const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "constant", "none");
   const timestamps = one(
     ...(["iso-z", "iso-z", "iso-z", "iso-z", "iso-offset", "iso-offset"] as const),
     ...(["iso-naive", "dotted", "unix", "unix", "unix_ms", "unix_ms"] as const),

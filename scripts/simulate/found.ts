@@ -7,6 +7,7 @@ import {
   type Forms,
   isUnsafe,
   LINKS,
+  namesOneBatch,
   SAYS_AS_USUAL,
   SAYS_BY_COUNTS,
   SAYS_OF_PARTS,
@@ -208,7 +209,7 @@ function emptyOtherwise(random: Random, forms: Forms, world: WorldKind): Apart |
 
 /** A batch that has lost its orders, and other batches after it. */
 function emptyBatch(random: Random, forms: Forms): Apart | undefined {
-  if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
+  if (!namesOneBatch(forms) || isUnsafe(forms)) return undefined;
   const steps = [orders(1), ...idle(5), { after: 0, do: "empty batch" } as const, orders(integerBetween(random, 1, 3))];
   if (random() < 0.3) steps.push({ after: 0, do: "empty batch" }, orders(1));
   if (random() < 0.7) steps.push({ after: 75 * MINUTE, do: "wait" });
@@ -240,7 +241,7 @@ function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefin
 
 /** Each delivery of a batch has another name, and confirms are accepted and ignored for a while. */
 function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
-  if (forms.confirm !== "batch_id" || forms.batchId === "none" || forms.bare || isUnsafe(forms)) return undefined;
+  if (!namesOneBatch(forms) || isUnsafe(forms)) return undefined;
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 14 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
   return {
     forms: { ...forms, leases: true },
@@ -455,7 +456,7 @@ function queuedAsItIs(random: Random, forms: Forms): Apart | undefined {
  */
 function cancelledOtherwise(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
   const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
-  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  const namesBatch = namesOneBatch(forms) && !isUnsafe(forms);
   const isOpen = namesBatch && random() < 0.7;
   // A whole record with another timestamp is another version of its order.
   const hows = OTHERWISE.filter((each) => each !== "time" || !(isOpen || forms.carry === "whole"));
@@ -545,7 +546,7 @@ function confirmedLate(random: Random, forms: Forms): Apart | undefined {
  */
 function inPages(random: Random, forms: Forms): Apart | undefined {
   // A confirm that names orders covers no other page.
-  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  const namesBatch = namesOneBatch(forms) && !isUnsafe(forms);
   if (!namesBatch || forms.limited === "orders" || forms.beside !== "nothing") return undefined;
   const ms = pickOne(random, [3 * MINUTE, 12 * MINUTE]);
   const link = pickOne(random, ["/api/v1/1c/orders/pages", "http://orders.internal/pages"]);
@@ -628,8 +629,7 @@ function madeAnew(random: Random, forms: Forms): Apart {
 /** A faulty deployment gives one id to different orders for some minutes. */
 function underOneId(random: Random, forms: Forms): Apart | undefined {
   // Where a confirm names orders, those with the same id are one order in it.
-  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none";
-  if ((!namesBatch && forms.confirm !== "all") || forms.created || isUnsafe(forms)) return undefined;
+  if ((!namesOneBatch(forms) && forms.confirm !== "all") || forms.created || isUnsafe(forms)) return undefined;
   const what = pickOne(random, ["nil", "known", "known"] as const);
   const laterMs = pickOne(random, [0, 0, MINUTE, 3 * MINUTE]);
   const steps: Step[] = [
@@ -676,7 +676,7 @@ function moved(random: Random, forms: Forms): Apart | undefined {
  * accepted.
  */
 function notConfirmed(random: Random, forms: Forms): Apart | undefined {
-  const namesBatch = forms.confirm === "batch_id" && forms.batchId !== "none" && !forms.bare && !isUnsafe(forms);
+  const namesBatch = namesOneBatch(forms) && !isUnsafe(forms);
   if (!namesBatch) return undefined;
   const ms = pickOne(random, [4 * MINUTE, 20 * MINUTE]);
   const lie = { status: 503, body: "refusal", of: "all", when: "before", ageMs: 0, retryAfter: null } as const;

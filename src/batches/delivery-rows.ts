@@ -101,11 +101,14 @@ export function deleteUnanswered(store: Store): void {
   deleteMeta(store, "unanswered");
 }
 
-/** Confirms name nothing from now on, so what may have been lost before becomes a lost delivery. */
-export function loseUnanswered(store: Store): void {
+/**
+ * Confirms name nothing from now on, or names are reused, so what was lost before becomes a lost delivery.
+ * @param mayBeLost the last GET may have been sent, and its answer is not stored
+ */
+export function replaceNote(store: Store, { mayBeLost }: { mayBeLost: boolean }): void {
   const unanswered = loadUnanswered(store);
   if (unanswered === undefined) return;
-  openDelivery(store, unanswered.since);
+  if (mayBeLost || unanswered.isLost) openDelivery(store, unanswered.since);
   deleteUnanswered(store);
 }
 

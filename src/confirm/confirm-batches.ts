@@ -15,7 +15,7 @@ import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
-import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
+import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {
   loadRefusedConfirms,
   loadUnconfirmed,
@@ -30,6 +30,7 @@ import {
 import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
+import { loadNameUse, mayCoverOthers } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
@@ -109,9 +110,10 @@ export class ConfirmBatches {
    * counted in that transaction.
    * @param isServed false for a kept body, which may be from before an answer was lost
    */
-  followsAtOnce(pass: PullPass, isServed = true): boolean {
+  followsAtOnce({ batchId }: Pick<BatchRow, "batchId">, pass: PullPass, isServed = true): boolean {
     if (!confirmNames(this.#form) || pass.confirmsFailed >= FAILURES_IN_ROW_MAX) return false;
-    return !hasUnjournaled(this.#context.store) && (isServed || this.#lost.held === undefined);
+    if (hasUnjournaled(this.#context.store) || this.#mayCoverLost(batchId)) return false;
+    return isServed || this.#lost.held === undefined;
   }
 
   /** An answer of `GET /orders` is missing, in this process or the one before: see {@link LostAnswers}. */
@@ -132,7 +134,7 @@ export class ConfirmBatches {
     const more = confirmNames(this.#form) ? this.#waits.size : 0;
     const { held } = this.#lost;
     const due = loadUnconfirmed(this.#context.store, { account: this.#account, limit: limit + more, held })
-      .filter((row) => !this.#waits.isWaiting(row))
+      .filter((row) => !this.#waits.isWaiting(row) && !this.#mayCoverLost(row.batchId))
       .slice(0, limit);
     for (const row of due) {
       // The confirm of another batch may have covered this one.
@@ -217,9 +219,9 @@ export class ConfirmBatches {
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store)) return;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
     if (!isServed && this.#lost.isHeld(row)) return;
-    if (!confirmNames(this.#form) && !this.#isAllStored()) return;
+    if (this.#mayCoverLost(row.batchId)) return;
     pass.attempted.add(row.id);
-    const isCounted = !seenBefore && confirmNames(this.#form);
+    const isCounted = !seenBefore && row.confirmAttempts > 0;
     // 2. Commit the attempt. Not for a refused batch that is served again, which would cost a write each time.
     if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
       await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
@@ -366,11 +368,17 @@ export class ConfirmBatches {
     if (isRound) await commit(this.#context, signal, () => saveMetaJson(store, "unnamed", served));
   }
 
-  /** A confirm that names nothing covers everything delivered: all of it must be stored, read and journaled first. */
-  #isAllStored(): boolean {
+  /**
+   * Whether the confirm may cover an answer that is missing: one that names nothing covers everything delivered, which must
+   * be stored and read first, and one by a reused name all that came under it.
+   */
+  #mayCoverLost(batchId: string | null): boolean {
     const { store } = this.#context;
-    if (loadDelivery(store) !== undefined || loadUnanswered(store) !== undefined) return false;
-    return countUnread(store).count === 0;
+    const isMarked = loadDelivery(store) !== undefined;
+    if (!confirmNames(this.#form))
+      return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
+    if (!isMarked || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+    return mayCoverOthers(loadNameUse(store, this.#account), batchId);
   }
 
   /**

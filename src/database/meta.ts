@@ -19,6 +19,7 @@ export type MetaKey =
   | "cut"
   | "confirms"
   | "unnamed"
+  | "reused_name"
   | "served_again"
   | "anchors"
   | "history"

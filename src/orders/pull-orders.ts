@@ -4,26 +4,29 @@
  * delivery shows that an answer may be missing.
  */
 
-import { loadLeftWork } from "../batches/batch-rows.ts";
+import { type BatchRow, loadLeftWork } from "../batches/batch-rows.ts";
 import {
+  clearDelivery,
   closeDelivery,
   deleteUnanswered,
+  loadDelivery,
   loadNewestDue,
   loadUnanswered,
-  loseUnanswered,
   noteAccounted,
   openDelivery,
+  replaceNote,
   saveUnanswered,
 } from "../batches/delivery-rows.ts";
 import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
 import { removeUnnamedParts } from "../batches/keep-body.ts";
 import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { ConfirmBatches } from "../confirm/confirm-batches.ts";
-import { confirmNames } from "../confirm/confirm-form.ts";
+import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { LateOrders } from "../confirm/late-orders.ts";
+import { loadNameUse, mayCoverOthers } from "../confirm/reused-names.ts";
 import { m } from "../messages/messages.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
-import { saveHold } from "../pass/hold-rows.ts";
+import { deleteHold, saveHold } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError, type ErrorCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -123,10 +126,10 @@ export class PullOrders implements Job {
   /** Reads kept bodies not tried with this configuration, before the first GET. */
   async #readKept(pass: PullPass): Promise<void> {
     for (let tries = 0; tries < KEPT_PER_PASS; tries++) {
-      const follows = this.#confirms.followsAtOnce(pass, false);
-      const kept = await this.#batches.storeKept(pass, follows);
+      const kept = await this.#batches.storeKept(pass, (batch) => this.#confirms.followsAtOnce(batch, pass, false));
       if (kept === "none") return;
-      if (kept !== "unread" && follows) await this.#confirms.confirm(kept, pass);
+      if (kept !== "unread" && this.#confirms.followsAtOnce(kept.row, pass, false))
+        await this.#confirms.confirm(kept, pass);
     }
   }
 
@@ -155,7 +158,8 @@ export class PullOrders implements Job {
     //    returns, all of it is committed and fsynced. If it throws, nothing is confirmed.
     const { store } = this.#context;
     const newestKey = this.#backlog === undefined ? 0 : loadNewestKey(store);
-    const stored = await this.#batches.store(answer, pass, this.#confirms.followsAtOnce(pass)).finally(() => {
+    const follows = (batch: Pick<BatchRow, "batchId">) => this.#confirms.followsAtOnce(batch, pass);
+    const stored = await this.#batches.store(answer, pass, follows).finally(() => {
       if (pass.isAccounted) this.#mayBeLost = false;
     });
     const old = findOld(answer, "/orders");
@@ -183,12 +187,14 @@ export class PullOrders implements Job {
   async #ask(pass: PullPass): Promise<ServiceAnswer> {
     const { signal } = pass;
     pass.isAccounted = false;
-    await this.#openMark(signal);
+    const isMarked = this.#needsMark();
+    if (isMarked) await this.#openMark(signal);
+    else await this.#noteAsked(signal);
     try {
       const { client, store } = this.#context;
       const turn = await turnOfBatch(client, signal);
       // 1. The mark is committed, and flushed to the database file before the GET is sent.
-      if (!confirmNames(this.#options.rules.confirm)) store.secure();
+      if (isMarked) store.secure();
       // 2. Only now send the GET.
       const answer = await fetchBatch(client, this.#options.query, signal, turn);
       pass.isAnswered = answer.oldBy === undefined;
@@ -200,19 +206,31 @@ export class PullOrders implements Job {
     }
   }
 
+  /** Whether the confirm of the next batch may cover an answer that is lost until then. */
+  #needsMark(): boolean {
+    const { confirm, account } = this.#options.rules;
+    if (confirmNamesOrders(confirm, "0")) return false;
+    return !confirmNames(confirm) || mayCoverOthers(loadNameUse(this.#context.store, account));
+  }
+
   /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const saved = loadUnanswered(store);
-    const isLost = saved !== undefined && (saved.isLost || this.#mayBeLost);
+    const newestDue = loadNewestDue(store);
+    // All that was delivered under a reused name is confirmed, so that no confirm waits for what was lost.
+    const mark = newestDue === undefined ? loadDelivery(store) : undefined;
+    const isLost = mark !== undefined || (saved !== undefined && (saved.isLost || this.#mayBeLost));
     this.#mayBeLost = true;
     this.#isLossSaved = false;
-    const due = Math.max(loadNewestDue(store) ?? 0, saved?.due ?? 0);
-    if (saved !== undefined && saved.isLost === isLost && due === (saved.due ?? 0)) return;
-    const since = saved?.since ?? isoTime(clock.nowMs());
-    await commit(this.#context, signal, () =>
-      saveUnanswered(store, { ...saved, since, isLost, ...(due > 0 && { due }) }),
-    );
+    const due = Math.max(newestDue ?? 0, saved?.due ?? 0);
+    if (mark === undefined && saved !== undefined && saved.isLost === isLost && due === (saved.due ?? 0)) return;
+    const since = saved?.since ?? mark?.openedAt ?? isoTime(clock.nowMs());
+    await commit(this.#context, signal, () => {
+      if (mark !== undefined) clearDelivery(store);
+      if (mark !== undefined) deleteHold(store, "orders", "hand-out lost");
+      saveUnanswered(store, { ...saved, since, isLost, ...(due > 0 && { due }) });
+    });
   }
 
   /** The last GET's delivery is neither stored nor waiting to be stored. */
@@ -224,13 +242,13 @@ export class PullOrders implements Job {
 
   async #openMark(signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
-    if (confirmNames(this.#options.rules.confirm)) return await this.#noteAsked(signal);
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => {
-      loseUnanswered(store);
+      replaceNote(store, { mayBeLost: this.#mayBeLost || !confirmNames(this.#options.rules.confirm) });
       return openDelivery(store, at);
     });
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
+    if (confirmNames(this.#options.rules.confirm) && loadNewestDue(store) === undefined) return;
     const detail = m.orders.answerLost({ at: mark.openedAt });
     const isNew = await commit(this.#context, signal, () =>
       saveHold(store, {
@@ -261,7 +279,7 @@ export class PullOrders implements Job {
   async #closeMark(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     this.#mayBeLost = false;
-    if (confirmNames(this.#options.rules.confirm) && loadUnanswered(store)?.due === undefined) return;
+    if (loadDelivery(store) === undefined && loadUnanswered(store)?.due === undefined) return;
     await commit(this.#context, signal, () => closeDelivery(store));
   }
 }

@@ -16,7 +16,14 @@ import {
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
-import { closeDelivery, loadUnanswered, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
+import {
+  closeDelivery,
+  loadDelivery,
+  loadUnanswered,
+  moveDue,
+  replaceNote,
+  settleDelivery,
+} from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
@@ -32,7 +39,8 @@ import {
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { headOfText } from "../completeness/head-metadata.ts";
 import type { BatchPages, Query } from "../completeness/next-page.ts";
-import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
+import { confirmNamesOrders } from "../confirm/confirm-form.ts";
+import { noteName } from "../confirm/reused-names.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -66,6 +74,9 @@ interface KeptAs {
   place: BodyPlace;
 }
 
+/** Whether the first attempt to confirm a batch begins with its commit. */
+type ConfirmFollows = (batch: Pick<BatchRow, "batchId">) => boolean;
+
 /** Where a batch comes from. */
 interface Origin {
   /** The service has just given it; false for a kept body, and where a cache has. */
@@ -81,8 +92,7 @@ interface Origin {
   account: string | null;
   /** The kept body that this batch is read from. */
   unread?: KeptAs | undefined;
-  /** The first attempt to confirm it begins with its commit. */
-  confirmFollows: boolean;
+  confirmFollows: ConfirmFollows;
   /** The body is in the journal. */
   isJournaled?: boolean;
 }
@@ -125,7 +135,7 @@ export class StoreBatches {
   async store(
     answer: ServiceAnswer,
     pass: PullPass,
-    confirmFollows: boolean,
+    confirmFollows: ConfirmFollows,
     {
       pages,
       account = this.#rules.account,
@@ -172,7 +182,7 @@ export class StoreBatches {
    * Reads the next kept body that the present configuration has not been tried on. `none`: there is no such;
    * `unread`: it still cannot be read and stays, or its orders are stored and its batch is not to be confirmed.
    */
-  async storeKept(pass: PullPass, confirmFollows: boolean): Promise<StoredBatch | "unread" | "none"> {
+  async storeKept(pass: PullPass, confirmFollows: ConfirmFollows): Promise<StoredBatch | "unread" | "none"> {
     const { store, clock, client } = this.#context;
     const { signature } = this.#rules;
     const kept = loadUnreadBody(store, signature);
@@ -221,7 +231,7 @@ export class StoreBatches {
     if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
     await this.#storeRead(
       page,
-      { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: false, isJournaled: true },
+      { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: () => false, isJournaled: true },
       pass,
     );
   }
@@ -236,7 +246,7 @@ export class StoreBatches {
     pass.failure ??= waits;
     if (origin.mayHaveAsked === true) return;
     pass.isAccounted = true;
-    const isOpen = !confirmNames(this.#rules.confirm) || loadUnanswered(store)?.due !== undefined;
+    const isOpen = loadDelivery(store) !== undefined || loadUnanswered(store)?.due !== undefined;
     if (!isOpen && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
       this.#saveFirstWatermark(origin);
@@ -293,6 +303,7 @@ export class StoreBatches {
           }
         : undefined;
     let isAppended = false;
+    let isNewSoFar = true;
     const storeParts = async () => {
       let stored: StoredBatch | undefined;
       for (const [index, part] of parts.entries()) {
@@ -302,6 +313,7 @@ export class StoreBatches {
           if (read.matched.length > 0) markUnreadUntried(store);
           // The unknown outcome of a batch that was stored before was settled then.
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
+          const isNew = isNewSoFar && results.every(isOfNew);
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
           const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
@@ -311,11 +323,15 @@ export class StoreBatches {
           if (waits) saveUnjournaled(store, unjournaled);
           return {
             results,
+            isNew,
             waits,
-            stored: isWhole ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled }) : undefined,
+            stored: isWhole
+              ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew })
+              : undefined,
           };
         });
         isAppended ||= done.waits;
+        isNewSoFar = done.isNew;
         for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
         pass.isAccounted = origin.fresh;
@@ -378,15 +394,15 @@ export class StoreBatches {
   /** The last step of a batch's last transaction. */
   #saveBatch(
     read: ReadBatch,
-    batch: Origin & { fingerprint: string; known: BatchRow | undefined; isJournaled: boolean },
+    batch: Origin & { fingerprint: string; known: BatchRow | undefined; isJournaled: boolean; isNew: boolean },
   ): StoredBatch {
     const { store } = this.#context;
     this.#saveFirstWatermark(batch);
     if (batch.unread !== undefined) deleteUnread(store, batch.unread.id);
     const { orderIds, batchId } = read;
     const known = batch.known === undefined ? undefined : loadBatchOf(store, batch.known.id);
-    if (batch.fresh) closeDelivery(store);
-    if (batch.fresh && !confirmNames(this.#rules.confirm)) {
+    if (batch.fresh) {
+      closeDelivery(store);
       const isSame = known?.fingerprint === batch.fingerprint;
       if (settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
         deleteHold(store, "orders", "hand-out lost");
@@ -396,13 +412,20 @@ export class StoreBatches {
       const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
       return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh };
     }
+    if (
+      batch.isNew &&
+      batchId !== null &&
+      noteName(store, batchId, batch.account ?? this.#rules.account) &&
+      batch.fresh
+    )
+      replaceNote(store, { mayBeLost: false });
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
       batchId,
       orderCount: read.records.length,
       orderIds,
       at: batch.at,
-      confirmAttempts: batch.confirmFollows && batch.isJournaled ? 1 : 0,
+      confirmAttempts: batch.isJournaled && batch.confirmFollows({ batchId }) ? 1 : 0,
       account: batch.account,
     });
     if (batch.unread !== undefined && !batch.fresh) moveDue(store, batch.unread.id, row.id);
@@ -432,6 +455,11 @@ function hasNews({ state }: BatchRow, results: readonly IngestResult[]): boolean
 /** Whether the record itself was stored, or quarantined. What a part of a batch has its order read for may be the same at each hand-out. */
 function isKept(result: IngestResult): boolean {
   return result !== "same" && result !== "owed";
+}
+
+/** Whether the record is of an order that was not known before, as far as it could be read. */
+function isOfNew(result: IngestResult): boolean {
+  return result === "created" || result === "quarantined";
 }
 
 function partsOf(records: readonly AnswerRecord[]): AnswerRecord[][] {

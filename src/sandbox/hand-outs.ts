@@ -29,6 +29,8 @@ function batchIdLiteral(index: number, kind: SandboxOptions["batchIdKind"]): str
   switch (kind) {
     case "none":
       return null;
+    case "constant":
+      return '"orders"';
     case "string":
       return `"batch-${index + 1}"`;
     case "number":
@@ -307,9 +309,10 @@ export class HandOuts {
     if (form === "batch_id") {
       if (node?.kind !== "string" && node?.kind !== "literal") return refuse(400, `the body lacks ${path.join(".")}`);
       const batch = this.byId.get(literalOf(node));
-      return batch === undefined
-        ? { batches: [], orders: [], known: false }
-        : { batches: [batch], orders: batch.confirmed ? [] : [...batch.orders, ...batch.left], known: true };
+      if (batch === undefined) return { batches: [], orders: [], known: false };
+      const batches = options.batchIdKind === "constant" && this.open.length > 0 ? this.open : [batch];
+      const orders = batches.flatMap((each) => (each.confirmed ? [] : [...each.orders, ...each.left]));
+      return { batches, orders, known: true };
     }
     if (node?.kind !== "array") return refuse(400, `the body lacks the list ${path.join(".")}`);
     const { confirmIds } = options.limits;

@@ -185,8 +185,8 @@ const OPTIONS = group({
     .default(60_000),
   /** The most orders in a batch. */
   batchSize: whole(1).default(100),
-  /** The form of batch ids. */
-  batchIdKind: z.enum(["string", "number", "huge-number", "none"]).default("string"),
+  /** The form of batch ids; `constant`: all batches have the same, and its confirm covers all that were delivered. */
+  batchIdKind: z.enum(["string", "number", "huge-number", "constant", "none"]).default("string"),
   /** The number of orders of the previous batch that each new batch repeats. */
   batchOverlap: whole(0).default(0),
   /** Whether a batch contains its first order twice, the second time in its former version. */

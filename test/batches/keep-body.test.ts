@@ -7,7 +7,14 @@ import { migrateDatabase } from "../../src/database/migrate.ts";
 import { loadMigrations, MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { loadUnreadBatch } from "../../src/pass/held-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
-import { batchStates, confirmBodies, createOrders, expectComplete, orderCount } from "../support/pull.ts";
+import {
+  addFormerBatches,
+  batchStates,
+  confirmBodies,
+  createOrders,
+  expectComplete,
+  orderCount,
+} from "../support/pull.ts";
 import { startScene } from "../support/restored.ts";
 import { inWhole, itSome, itWhole, some } from "../support/whole.ts";
 
@@ -88,6 +95,7 @@ describe("a large answer that cannot be read", () => {
     "is kept whole or not at all where the program dies after %s transactions",
     async (count) => {
       const t = await startTestBridge();
+      addFormerBatches(t);
       const body = strange(5);
       // The first pass notes more than later ones.
       await t.run("orders");
@@ -156,6 +164,7 @@ describe("a large answer that cannot be read", () => {
 describe("a large batch", () => {
   it.each(some([1, 4, 7, 8, 9, 11], 1))("loses nothing where the program dies after %s transactions", async (count) => {
     const t = await startTestBridge({ sandbox: { options: giant } });
+    addFormerBatches(t);
     await t.run("orders");
     createLarge(t, 12);
     failAfter(t, count);

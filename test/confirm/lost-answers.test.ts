@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
-import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import {
+  addFormerBatches,
+  batchStates,
+  confirmBodies,
+  createOrders,
+  expectComplete,
+  expectNothingLost,
+} from "../support/pull.ts";
 import { itWhole } from "../support/whole.ts";
 
 const OLD = "0f8c1e2a-0000-4000-8000-00000000000a";
@@ -55,6 +62,7 @@ async function startWithLoss(
   change: (service: OneName) => void = () => {},
 ): Promise<TestBridge & { service: OneName }> {
   const t = await startTestBridge();
+  addFormerBatches(t);
   const service = asOneName(t);
   await t.run("orders");
   expect(batchStates(t)).toEqual(["stored"]);
@@ -71,7 +79,8 @@ const noteOf = (t: TestBridge) =>
 /** As after a kill: the note of the GETs stays. */
 async function restartKilled(t: TestBridge, note = noteOf(t)): Promise<void> {
   await t.restart();
-  t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(note);
+  if (note !== undefined)
+    t.bridge.store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('unanswered', ?)").run(note);
 }
 
 describe("a confirm that waits when an answer of GET /orders is lost", () => {
@@ -79,7 +88,11 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     const t = await startWithLoss();
     expect(await t.run("orders")).toMatchObject({ outcome: "failed" });
     expect(t.service.accepted).toEqual([]);
-    await t.run("orders");
+    // A name that came again with other orders: whatever was lost is served before that batch comes once more.
+    for (let polls = 0; polls < 2; polls++) {
+      expect(t.service.accepted).toEqual([]);
+      await t.run("orders");
+    }
     expect(t.service.accepted).toEqual(['{"batch_id":7}']);
     expect(t.rows("SELECT order_id FROM orders ORDER BY order_id")).toEqual([{ order_id: OLD }, { order_id: NEW }]);
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
@@ -132,7 +145,7 @@ describe("a confirm that waits when an answer of GET /orders is lost", () => {
     await t.run("orders");
     expect(t.service.accepted).toEqual([]);
     t.service.handsOut = NEW;
-    await t.run("orders");
+    for (let polls = 0; polls < 2; polls++) await t.run("orders");
     expect(t.service.accepted).toEqual(['{"batch_id":7}']);
   });
 
@@ -200,6 +213,7 @@ describe("an answer of GET /orders that is lost in ordinary operation", () => {
 
   it("delays no confirm longer than the batch's next hand-out", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat" } } });
+    addFormerBatches(t);
     createOrders(t, 2);
     t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "reset" } });
     await t.run("orders");

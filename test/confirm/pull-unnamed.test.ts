@@ -4,6 +4,7 @@ import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
 import {
+  addFormerBatches,
   batchStates,
   confirmBodies,
   createOrders,
@@ -304,6 +305,7 @@ describe("confirms that name their batch, and later nothing", () => {
 
   itWhole("go on at once where every answer was stored, with one note for them all, which a crash leaves", async () => {
     const t = await startNamed();
+    addFormerBatches(t);
     createOrders(t, 1);
     await t.run("orders");
     const noted = () => t.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'")[0]?.value;
@@ -337,16 +339,21 @@ describe("confirms that name their batch, and later nothing", () => {
 
   it("wait for what was lost before they named their batch, also where a giant one came meanwhile", async () => {
     const t = await startNamed();
+    addFormerBatches(t);
     const { store } = t.bridge;
     store.write(() => openDelivery(store, "2026-03-01T00:00:00.000Z"));
     t.sandbox.service.setOptions({ batchSize: 1_000 });
     createOrders(t, 201);
     expect(await t.run("orders")).toMatchObject({ counts: { created: 201, confirmed: 1 } });
-    expect(mark(t)).toEqual({ is_open: 1, lost: 0 });
+    t.sandbox.service.setOptions({ confirmForm: "all" });
+    await t.restart(UNNAMED);
+    await t.run("orders");
+    expect(mark(t)).toMatchObject({ lost: 1 });
   });
 
   it("are kept back by nothing while they name their batch", async () => {
     const t = await startNamed();
+    addFormerBatches(t);
     t.sandbox.faults.add(neverHandedOut);
     t.sandbox.faults.add(neverHandedOut);
     await t.run("orders");

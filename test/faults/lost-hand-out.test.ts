@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { startTestBridge } from "../support/bridge.ts";
-import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { addFormerBatches, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { itSome } from "../support/whole.ts";
 
 describe("an answer that is lost after its batch was handed out, by a service that goes on to the following one", () => {
@@ -18,6 +18,7 @@ describe("an answer that is lost after its batch was handed out, by a service th
         settings,
         sandbox: { options: { handOut: "next", redeliverAfterMs: "cycle", batchSize: 2, ...options } },
       });
+      addFormerBatches(t);
       const ids = createOrders(t, 6);
       const lost = ids.slice(0, 2);
       t.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });

@@ -26,7 +26,15 @@ export function confirmBodies({ sandbox }: Pick<TestBridge, "sandbox">): (string
 }
 
 export function batchStates({ rows }: Pick<TestBridge, "rows">): string[] {
-  return rows<{ state: string }>("SELECT state FROM batches ORDER BY id").map(({ state }) => state);
+  const sql = "SELECT state FROM batches WHERE fingerprint NOT LIKE 'former:%' ORDER BY id";
+  return rows<{ state: string }>(sql).map(({ state }) => state);
+}
+
+/** Two batches of before, with two names: a name tells a batch from others. Not in {@link batchStates}. */
+export function addFormerBatches({ bridge }: Pick<TestBridge, "bridge">): void {
+  bridge.store.db.exec(`INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, confirmed_at)
+    SELECT 'former:' || value, '"former-' || value || '"', '2026-02-01T00:00:00.000Z', 1, 'confirmed', '2026-02-01T00:00:00.000Z'
+    FROM json_each('[1, 2]')`);
 }
 
 /** The number of stored orders. */

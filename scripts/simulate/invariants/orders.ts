@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import { REQUESTED } from "../deeds.ts";
-import { isUnsafe } from "../forms.ts";
+import { isUnsafe, namesOneBatch } from "../forms.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import type { Versions } from "../versions.ts";
@@ -273,17 +273,18 @@ export class OrderInvariants {
 
   /** Undefined where the confirm names what the bridge cannot know. */
   #coveredBy(body: string): string[] | undefined {
-    const { confirm, batchId, bare } = this.#scene.forms;
+    const { forms } = this.#scene;
+    const { confirm, batchId } = forms;
     const { service } = this.#scene;
     const { ledger } = service;
-    if (confirm === "all" || confirm === "everything") {
+    if (confirm === "all" || confirm === "everything" || (confirm === "batch_id" && batchId === "constant")) {
       if (this.#receivedIds.size === 0) return undefined;
       const confirmed = ledger.confirmedOrderIds();
       // What was deleted there since it was handed out is no order any more that could be confirmed.
       return [...ledger.handedOutOrderIds()].filter((id) => !confirmed.has(id) && service.statusOf(id) !== undefined);
     }
     const [, literal] = /^\{"batch_id":(.*)\}$/s.exec(body) ?? [];
-    if (literal !== undefined && confirm === "batch_id" && batchId !== "none" && !bare) {
+    if (literal !== undefined && namesOneBatch(forms)) {
       if (!this.#receivedBatches.has(literal)) return undefined;
       return [...(ledger.effects("handed-out").findLast((effect) => effect.batchId === literal)?.orderIds ?? [])];
     }

@@ -54,7 +54,7 @@ export const keys = {
   ordersConfirm: "Как подтверждается пачка.",
   ordersConfirmBody:
     "Тело подтверждения; auto отправляет batch_id, если ответ его называет, иначе order_ids; {} не называет ничего.",
-  ordersConfirmWait: "Сколько ждёт подтверждение, которое ничего не называет, после потерянного ответа на GET /orders.",
+  ordersConfirmWait: "Сколько ждёт подтверждение, которое ничего не называет или называет имя многих пачек, после потерянного ответа на GET /orders.",
   ordersFields: "Где что лежит в заказе.",
   ordersFieldsOrderId: "Идентификатор заказа, UUID.",
   ordersFieldsNumber: "Номер, которым пользуются люди.",

@@ -1,0 +1,79 @@
+/*
+ * Names of batches that do not tell them apart, such as the day or a constant: the confirm of such a name covers all that
+ * was delivered under it, an answer that was lost included. It waits like a confirm that names nothing. A restored service
+ * that numbers its batches anew uses each name once more, but not one name again and again.
+ */
+import { SERVED_HERE } from "../batches/batch-rows.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { onlyValue } from "../database/only-row.ts";
+import type { Store } from "../database/store.ts";
+
+/** So often in a row a restored service does not use one name. */
+const REUSES_MIN = 2;
+/** For so many batches after the last reuse names count as reused. */
+const REUSED_FOR = 200;
+
+/** What the batches of an account show about their names. */
+export interface NameUse {
+  /** The newest batch; a null name: its confirm names its orders. Undefined: none has come yet. */
+  newest: { id: number; name: string | null } | undefined;
+  /** Whether another name than the newest one was ever used. */
+  hasOthers: boolean;
+  /** The last name that came again with other orders, directly after a batch of that name. */
+  reused: ReusedName | undefined;
+}
+
+interface ReusedName {
+  account: string;
+  name: string;
+  /** Row id of the batch that had the name before. */
+  after: number;
+  times: number;
+}
+
+/**
+ * Whether the confirm of a batch of this name may cover orders of another answer.
+ * @param name undefined: of the batch that comes next
+ */
+export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {
+  if (newest === undefined) return true;
+  const times = timesReused({ newest, reused });
+  if (times >= REUSES_MIN) return true;
+  const ofBatch = name ?? newest.name;
+  if (times > 0 && reused?.name === ofBatch) return true;
+  // Before there is a second name, it may be the name of all batches.
+  return ofBatch !== null && !hasOthers;
+}
+
+/** How often in a row, as far as that is not long ago. */
+function timesReused({ newest, reused }: Pick<NameUse, "newest" | "reused">): number {
+  if (newest === undefined || reused === undefined) return 0;
+  return newest.id - reused.after <= REUSED_FOR ? reused.times : 0;
+}
+
+export function loadNameUse(store: Store, account: string): NameUse {
+  const newest = store
+    .prepare<{ id: number; name: string | null }>(
+      `SELECT id, service_batch_id AS name FROM batches WHERE state <> 'unread' AND ${SERVED_HERE} ORDER BY id DESC LIMIT 1`,
+    )
+    .get({ account });
+  const saved = loadMetaJson<ReusedName>(store, "reused_name");
+  const reused = saved?.account === account ? saved : undefined;
+  const name = newest?.name ?? undefined;
+  // Not asked where it decides nothing: of a shop with one name only it would read all rows.
+  const isAsked = name !== undefined && timesReused({ newest, reused }) < REUSES_MIN;
+  const sql = `SELECT EXISTS (SELECT 1 FROM batches WHERE service_batch_id <> @name AND ${SERVED_HERE})`;
+  return { newest, hasOthers: isAsked && onlyValue<number>(store, sql, { account, name }) === 1, reused };
+}
+
+/**
+ * To be called in the transaction that stores a batch of new orders alone, before its row is saved. Returns whether the
+ * batch before had the name.
+ */
+export function noteName(store: Store, name: string, account: string): boolean {
+  const { newest, reused } = loadNameUse(store, account);
+  if (newest === undefined || newest.name !== name) return false;
+  const times = Math.min(timesReused({ newest, reused }) + 1, REUSES_MIN);
+  saveMetaJson(store, "reused_name", { account, name, after: newest.id, times } satisfies ReusedName);
+  return true;
+}

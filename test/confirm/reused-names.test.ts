@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import { mayCoverOthers } from "../../src/confirm/reused-names.ts";
+import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
+import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
+import { startTestBridge, type TestBridge } from "../support/bridge.ts";
+import {
+  addFormerBatches,
+  batchStates,
+  confirmBodies,
+  createOrders,
+  expectComplete,
+  expectNothingLost,
+} from "../support/pull.ts";
+import { itWhole } from "../support/whole.ts";
+
+const lostGet: FaultRule = { match: { path: "orders" }, when: "after", do: { kind: "reset" } };
+const holds = ({ rows }: TestBridge) => rows("SELECT area, reason FROM holds");
+const reused = (times: number, after = 9) => ({ account: "here", name: '"mon"', after, times });
+
+describe("mayCoverOthers", () => {
+  const newest = { id: 10, name: '"mon"' };
+  it.each([
+    ["the first batch", { newest: undefined, hasOthers: false, reused: undefined }, undefined, true],
+    [
+      "batches without a name",
+      { newest: { id: 10, name: null }, hasOthers: false, reused: undefined },
+      undefined,
+      false,
+    ],
+    ["a shop with one name so far", { newest, hasOthers: false, reused: undefined }, undefined, true],
+    ["names that were used once each", { newest, hasOthers: true, reused: undefined }, undefined, false],
+    ["the name that came again", { newest, hasOthers: true, reused: reused(1) }, '"mon"', true],
+    ["the next batch after a name that came again", { newest, hasOthers: true, reused: reused(1) }, undefined, true],
+    ["another name after one reuse", { newest, hasOthers: true, reused: reused(1) }, '"tue"', false],
+    [
+      "the next batch, once another name has come",
+      { newest: { id: 10, name: '"tue"' }, hasOthers: true, reused: reused(1) },
+      undefined,
+      false,
+    ],
+    [
+      "any name after two reuses",
+      { newest: { id: 10, name: '"tue"' }, hasOthers: true, reused: reused(2) },
+      '"wed"',
+      true,
+    ],
+    [
+      "two reuses long ago",
+      { newest: { id: 1_000, name: '"tue"' }, hasOthers: true, reused: reused(2) },
+      undefined,
+      false,
+    ],
+  ] as const)("%s", (_, use, name, expected) => {
+    expect(mayCoverOthers(use, name)).toBe(expected);
+  });
+});
+
+describe("batches that all have one name", () => {
+  function start(options: SandboxOptionsPatch = {}): Promise<TestBridge> {
+    return startTestBridge({
+      sandbox: {
+        options: { batchIdKind: "constant", handOut: "next", redeliverAfterMs: 60_000, batchSize: 2, ...options },
+      },
+    });
+  }
+
+  it("are confirmed at once while every answer is stored", async () => {
+    const t = await start();
+    createOrders(t, 6);
+    expect(await t.run("orders")).toMatchObject({ error: null, counts: { batches: 3, confirmed: 3 } });
+    expectComplete(t);
+  });
+
+  it.each([0, 1, 3])(
+    "are not confirmed while an answer is missing, after %d batches, also of a killed process",
+    async (before) => {
+      const t = await start();
+      createOrders(t, 2 * before);
+      if (before > 0) await t.run("orders");
+      expect(batchStates(t)).toEqual(Array.from({ length: before }, () => "confirmed"));
+      createOrders(t, 4);
+      t.sandbox.faults.add(lostGet);
+      await t.run("orders");
+      await t.restart();
+      await t.run("orders");
+      expect(confirmBodies(t)).toHaveLength(before);
+      expectNothingLost(t);
+      for (let minutes = 0; minutes < 4; minutes++) {
+        t.clock.advance(60_000);
+        await t.run("orders");
+      }
+      expectComplete(t);
+      expect(holds(t)).toEqual([]);
+    },
+  );
+
+  itWhole("need a person where what was lost never comes again, and nothing else waits", async () => {
+    const t = await start({ redeliverAfterMs: null });
+    createOrders(t, 6);
+    await t.run("orders");
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    createOrders(t, 2);
+    await t.run("orders");
+    t.clock.advance(16 * 60_000);
+    await t.run("orders");
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed", "stored"]);
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+    // The service names its batches one by one from now on: the hold has no reason any more.
+    t.sandbox.service.setOptions({ batchIdKind: "string" });
+    t.bridge.store.db.exec("DELETE FROM meta WHERE key = 'reused_name'");
+    createOrders(t, 2);
+    await t.run("orders");
+    createOrders(t, 2);
+    await t.run("orders");
+    expect(holds(t)).toEqual([]);
+  });
+});
+
+describe("a restored service that gives a name once more", () => {
+  it("has its other batches confirmed by name also after a lost answer", async () => {
+    const t = await startTestBridge({
+      sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },
+    });
+    addFormerBatches(t);
+    createOrders(t, 1);
+    await t.run("orders");
+    t.bridge.store.db.exec(
+      "UPDATE batches SET service_batch_id = '\"batch-2\"' WHERE service_batch_id = '\"batch-1\"'",
+    );
+    createOrders(t, 2);
+    await t.run("orders");
+    t.sandbox.faults.add(lostGet);
+    createOrders(t, 1);
+    await t.run("orders");
+    createOrders(t, 1);
+    await t.run("orders");
+    expect(batchStates(t).every((state) => state === "confirmed")).toBe(true);
+    expectNothingLost(t);
+    expect(holds(t)).toEqual([]);
+  });
+});
