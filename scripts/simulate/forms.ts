@@ -173,7 +173,7 @@ export function chooseForms(random: Random): Forms {
   const chance = (share: number) => random() < share;
   const handOut = one("repeat", "repeat", "next");
   const bare = chance(0.1);
-  const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "constant", "none");
+  const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
   const timestamps = one(
     ...(["iso-z", "iso-z", "iso-z", "iso-z", "iso-offset", "iso-offset"] as const),
     ...(["iso-naive", "dotted", "unix", "unix", "unix_ms", "unix_ms"] as const),

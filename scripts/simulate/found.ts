@@ -71,6 +71,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x54a7, shares: { usual: 0.03, hostile: 0.06 }, draw: sharedArticle },
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
+  { tag: 0x5a9e, shares: { usual: 0.04, hostile: 0.08 }, draw: oneName },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];
@@ -236,6 +237,24 @@ function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefin
       change(random),
       pass(),
     ],
+  };
+}
+
+/** All batches have one name, whose confirm covers all of them; answers are lost, and the service goes on to the next batch. */
+function oneName(random: Random, forms: Forms): Apart | undefined {
+  if (forms.bare || isUnsafe(forms)) return undefined;
+  const lost = { on: "orders", fate: { kind: "reset", when: "after" } } as const;
+  const lose = (count: number): Step[] => [
+    orders(count),
+    { after: 0, do: "net", ...lost },
+    { after: pickOne(random, [PASS, 5 * SECOND]), do: "wait" },
+  ];
+  const steps = [orders(integerBetween(random, 0, 2)), ...idle(integerBetween(random, 0, 2)), ...lose(3)];
+  if (random() < 0.5) steps.push(...idle(2), ...lose(2), orders(1));
+  const redeliver = pickOne(random, [60_000, "cycle"] as const);
+  return {
+    forms: { ...forms, batchId: "constant", confirm: "batch_id", handOut: "next", redeliver, batchSize: 1 },
+    steps,
   };
 }
 

@@ -54,7 +54,8 @@ export const keys = {
   ordersConfirm: "How a batch is confirmed.",
   ordersConfirmBody:
     "Body of the confirm; auto sends batch_id where the answer names one, else order_ids; {} names nothing.",
-  ordersConfirmWait: "How long a confirm that names nothing, or by a name of many batches, waits after an answer to GET /orders was lost.",
+  ordersConfirmWait:
+    "How long a confirm that names nothing, or by a name of many batches, waits after an answer to GET /orders was lost.",
   ordersFields: "Where an order keeps what.",
   ordersFieldsOrderId: "The order's id, a UUID.",
   ordersFieldsNumber: "The number that people use.",
