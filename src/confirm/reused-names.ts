@@ -8,9 +8,9 @@ import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
-/** So often in a row a restored service does not use one name. */
+/** So often a restored service does not use one name again. */
 const REUSES_MIN = 2;
-/** For so many batches after the last reuse names count as reused. */
+/** Among so many batches uses of a name are counted, and for so many after the last reuse names count as reused. */
 const REUSED_FOR = 200;
 
 /** What the batches of an account show about their names. */
@@ -19,14 +19,14 @@ export interface NameUse {
   newest: { id: number; name: string | null } | undefined;
   /** Whether another name than the newest one was ever used. */
   hasOthers: boolean;
-  /** The last name that came again with other orders, directly after a batch of that name. */
+  /** The last name that came again with other orders. */
   reused: ReusedName | undefined;
 }
 
 interface ReusedName {
   account: string;
   name: string;
-  /** Row id of the batch that had the name before. */
+  /** Row id of the newest batch before. */
   after: number;
   times: number;
 }
@@ -67,13 +67,18 @@ export function loadNameUse(store: Store, account: string): NameUse {
 }
 
 /**
- * To be called in the transaction that stores a batch of new orders alone, before its row is saved. Returns whether the
- * batch before had the name.
+ * To be called in the transaction that stores a batch of new orders alone, before its row is saved. Returns whether another
+ * batch had the name.
  */
 export function noteName(store: Store, name: string, account: string): boolean {
   const { newest, reused } = loadNameUse(store, account);
-  if (newest === undefined || newest.name !== name) return false;
-  const times = Math.min(timesReused({ newest, reused }) + 1, REUSES_MIN);
+  if (newest === undefined) return false;
+  const sql = `SELECT count(*) FROM batches WHERE id > @from AND service_batch_id = @name AND ${SERVED_HERE}`;
+  const uses = onlyValue<number>(store, sql, { account, name, from: newest.id - REUSED_FOR });
+  if (uses === 0) return false;
+  // A day with two batches has two of one name, one after the other, like the day before.
+  const before = timesReused({ newest, reused }) + Number(newest.name === name);
+  const times = Math.min(Math.max(before, uses), REUSES_MIN);
   saveMetaJson(store, "reused_name", { account, name, after: newest.id, times } satisfies ReusedName);
   return true;
 }

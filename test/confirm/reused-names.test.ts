@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mayCoverOthers } from "../../src/confirm/reused-names.ts";
+import { saveStoredBatch } from "../../src/batches/batch-rows.ts";
+import { loadNameUse, mayCoverOthers, noteName } from "../../src/confirm/reused-names.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -52,6 +53,37 @@ describe("mayCoverOthers", () => {
     ],
   ] as const)("%s", (_, use, name, expected) => {
     expect(mayCoverOthers(use, name)).toBe(expected);
+  });
+});
+
+describe("noteName", () => {
+  const account = "here";
+  it.each([
+    ["one name for all", "aaa", [false, true, true]],
+    ["two names in turn", "abababab", [false, false, true, true, true, true, true, true]],
+    ["the day, with two batches each", "aabbccdd", [false, true, false, true, true, true, true, true]],
+    ["numbers", "abcdef", [false, false, false, false, false, false]],
+    ["numbers that begin anew", "abcdabcdef", [false, false, false, false, true, true, true, true, false, false]],
+    ["numbers of which the last comes once more", "abccdef", [false, false, false, true, false, false, false]],
+  ])("%s", async (_, names, expected) => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    const next = [...names].map((name, at) => {
+      store.write(() => {
+        noteName(store, name, account);
+        const row = {
+          fingerprint: String(at),
+          batchId: name,
+          orderCount: 1,
+          orderIds: "[]",
+          at: "",
+          confirmAttempts: 0,
+        };
+        saveStoredBatch(store, { ...row, account });
+      });
+      return at > 0 && mayCoverOthers(loadNameUse(store, account));
+    });
+    expect(next).toEqual(expected);
   });
 });
 
