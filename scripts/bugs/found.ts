@@ -771,8 +771,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "one name for all batches taken for the name of one batch",
       "src/confirm/reused-names.ts",
-      "export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {",
-      'export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {\n  if (name !== "") return false;',
+      "if (newest === undefined || timesReused({ newest, reused }) >= REUSES_MIN) return true;",
+      "if (newest?.id !== 0) return false;",
     ),
     draws: { forms: { batchId: "constant", confirm: "batch_id", handOut: "next" } },
   },

@@ -38,6 +38,7 @@ interface Found {
 }
 
 const FOUND: readonly Found[] = [
+  { tag: 0x5a9e, shares: { usual: 0.04, hostile: 0.08 }, draw: oneName },
   { tag: 0x5a1d, shares: { usual: 0.03, hostile: 0.12 }, draw: leftOut(SAYS_OF_RECORDS) },
   { tag: 0x5a63, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_OF_PARTS) },
   { tag: 0x5a2e, shares: { usual: 0.02, hostile: 0.08 }, draw: emptyOtherwise },
@@ -71,7 +72,6 @@ const FOUND: readonly Found[] = [
   { tag: 0x54a7, shares: { usual: 0.03, hostile: 0.06 }, draw: sharedArticle },
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
-  { tag: 0x5a9e, shares: { usual: 0.04, hostile: 0.08 }, draw: oneName },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];

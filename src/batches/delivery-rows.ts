@@ -102,7 +102,7 @@ export function deleteUnanswered(store: Store): void {
 }
 
 /**
- * Confirms name nothing from now on, or names are reused, so what was lost before becomes a lost delivery.
+ * Confirms name nothing from now on, or names are shared, so what was lost before becomes a lost delivery.
  * @param mayBeLost the last GET may have been sent, and its answer is not stored
  */
 export function replaceNote(store: Store, { mayBeLost }: { mayBeLost: boolean }): void {

@@ -30,7 +30,7 @@ import {
 import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
-import { loadNameUse, mayCoverOthers } from "./reused-names.ts";
+import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
@@ -370,7 +370,7 @@ export class ConfirmBatches {
 
   /**
    * Whether the confirm may cover an answer that is missing: one that names nothing covers everything delivered, which must
-   * be stored and read first, and one by a reused name all that came under it.
+   * be stored and read first, and one by a shared name all that came under it.
    */
   #mayCoverLost(batchId: string | null): boolean {
     const { store } = this.#context;
@@ -378,7 +378,7 @@ export class ConfirmBatches {
     if (!confirmNames(this.#form))
       return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
     if (!isMarked || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-    return mayCoverOthers(loadNameUse(store, this.#account), batchId);
+    return isNameShared(loadNameUse(store, this.#account));
   }
 
   /**

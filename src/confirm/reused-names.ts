@@ -19,33 +19,25 @@ export interface NameUse {
   newest: { id: number; name: string | null } | undefined;
   /** Whether another name than the newest one was ever used. */
   hasOthers: boolean;
-  /** The last name that came again with other orders. */
-  reused: ReusedName | undefined;
+  reused: Reuse | undefined;
 }
 
-interface ReusedName {
+/** A name came again with other orders. */
+interface Reuse {
   account: string;
-  name: string;
   /** Row id of the newest batch before. */
   after: number;
   times: number;
 }
 
-/**
- * Whether the confirm of a batch of this name may cover orders of another answer.
- * @param name undefined: of the batch that comes next
- */
-export function mayCoverOthers({ newest, hasOthers, reused }: NameUse, name?: string): boolean {
-  if (newest === undefined) return true;
-  const times = timesReused({ newest, reused });
-  if (times >= REUSES_MIN) return true;
-  const ofBatch = name ?? newest.name;
-  if (times > 0 && reused?.name === ofBatch) return true;
+/** Whether the confirm of a name may cover orders of another answer. */
+export function isNameShared({ newest, hasOthers, reused }: NameUse): boolean {
+  if (newest === undefined || timesReused({ newest, reused }) >= REUSES_MIN) return true;
   // Before there is a second name, it may be the name of all batches.
-  return ofBatch !== null && !hasOthers;
+  return newest.name !== null && !hasOthers;
 }
 
-/** How often in a row, as far as that is not long ago. */
+/** How often a name was used again, as far as that is not long ago. */
 function timesReused({ newest, reused }: Pick<NameUse, "newest" | "reused">): number {
   if (newest === undefined || reused === undefined) return 0;
   return newest.id - reused.after <= REUSED_FOR ? reused.times : 0;
@@ -57,7 +49,7 @@ export function loadNameUse(store: Store, account: string): NameUse {
       `SELECT id, service_batch_id AS name FROM batches WHERE state <> 'unread' AND ${SERVED_HERE} ORDER BY id DESC LIMIT 1`,
     )
     .get({ account });
-  const saved = loadMetaJson<ReusedName>(store, "reused_name");
+  const saved = loadMetaJson<Reuse>(store, "reused_name");
   const reused = saved?.account === account ? saved : undefined;
   const name = newest?.name ?? undefined;
   // Not asked where it decides nothing: of a shop with one name only it would read all rows.
@@ -66,19 +58,15 @@ export function loadNameUse(store: Store, account: string): NameUse {
   return { newest, hasOthers: isAsked && onlyValue<number>(store, sql, { account, name }) === 1, reused };
 }
 
-/**
- * To be called in the transaction that stores a batch of new orders alone, before its row is saved. Returns whether another
- * batch had the name.
- */
-export function noteName(store: Store, name: string, account: string): boolean {
+/** To be called in the transaction that stores a batch of new orders alone, before its row is saved. */
+export function noteName(store: Store, name: string, account: string): void {
   const { newest, reused } = loadNameUse(store, account);
-  if (newest === undefined) return false;
+  if (newest === undefined) return;
   const sql = `SELECT count(*) FROM batches WHERE id > @from AND service_batch_id = @name AND ${SERVED_HERE}`;
   const uses = onlyValue<number>(store, sql, { account, name, from: newest.id - REUSED_FOR });
-  if (uses === 0) return false;
+  if (uses === 0) return;
   // A day with two batches has two of one name, one after the other, like the day before.
   const before = timesReused({ newest, reused }) + Number(newest.name === name);
   const times = Math.min(Math.max(before, uses), REUSES_MIN);
-  saveMetaJson(store, "reused_name", { account, name, after: newest.id, times } satisfies ReusedName);
-  return true;
+  saveMetaJson(store, "reused_name", { account, after: newest.id, times } satisfies Reuse);
 }

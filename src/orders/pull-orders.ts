@@ -23,7 +23,7 @@ import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pu
 import { ConfirmBatches } from "../confirm/confirm-batches.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { LateOrders } from "../confirm/late-orders.ts";
-import { loadNameUse, mayCoverOthers } from "../confirm/reused-names.ts";
+import { isNameShared, loadNameUse } from "../confirm/reused-names.ts";
 import { m } from "../messages/messages.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -210,7 +210,7 @@ export class PullOrders implements Job {
   #needsMark(): boolean {
     const { confirm, account } = this.#options.rules;
     if (confirmNamesOrders(confirm, "0")) return false;
-    return !confirmNames(confirm) || mayCoverOthers(loadNameUse(this.#context.store, account));
+    return !confirmNames(confirm) || isNameShared(loadNameUse(this.#context.store, account));
   }
 
   /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */
@@ -218,7 +218,7 @@ export class PullOrders implements Job {
     const { store, clock } = this.#context;
     const saved = loadUnanswered(store);
     const newestDue = loadNewestDue(store);
-    // All that was delivered under a reused name is confirmed, so that no confirm waits for what was lost.
+    // All that was delivered under a shared name is confirmed, so that no confirm waits for what was lost.
     const mark = newestDue === undefined ? loadDelivery(store) : undefined;
     const isLost = mark !== undefined || (saved !== undefined && (saved.isLost || this.#mayBeLost));
     this.#mayBeLost = true;

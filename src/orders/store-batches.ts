@@ -16,14 +16,7 @@ import {
   saveStoredBatch,
   saveUnjournaled,
 } from "../batches/batch-rows.ts";
-import {
-  closeDelivery,
-  loadDelivery,
-  loadUnanswered,
-  moveDue,
-  replaceNote,
-  settleDelivery,
-} from "../batches/delivery-rows.ts";
+import { closeDelivery, loadDelivery, loadUnanswered, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { isSameBody, readBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { KeptAnswers, keptHead } from "../batches/kept-answers.ts";
@@ -412,13 +405,7 @@ export class StoreBatches {
       const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
       return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh };
     }
-    if (
-      batch.isNew &&
-      batchId !== null &&
-      noteName(store, batchId, batch.account ?? this.#rules.account) &&
-      batch.fresh
-    )
-      replaceNote(store, { mayBeLost: false });
+    if (batch.isNew && batchId !== null) noteName(store, batchId, batch.account ?? this.#rules.account);
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
       batchId,

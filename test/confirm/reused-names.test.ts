@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { saveStoredBatch } from "../../src/batches/batch-rows.ts";
-import { loadNameUse, mayCoverOthers, noteName } from "../../src/confirm/reused-names.ts";
+import { isNameShared, loadNameUse, noteName } from "../../src/confirm/reused-names.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -16,59 +16,36 @@ import { itWhole } from "../support/whole.ts";
 
 const lostGet: FaultRule = { match: { path: "orders" }, when: "after", do: { kind: "reset" } };
 const holds = ({ rows }: TestBridge) => rows("SELECT area, reason FROM holds");
-const reused = (times: number, after = 9) => ({ account: "here", name: '"mon"', after, times });
+const reused = (times: number) => ({ account: "here", after: 9, times });
 
-describe("mayCoverOthers", () => {
+describe("isNameShared", () => {
   const newest = { id: 10, name: '"mon"' };
   it.each([
-    ["the first batch", { newest: undefined, hasOthers: false, reused: undefined }, undefined, true],
-    [
-      "batches without a name",
-      { newest: { id: 10, name: null }, hasOthers: false, reused: undefined },
-      undefined,
-      false,
-    ],
-    ["a shop with one name so far", { newest, hasOthers: false, reused: undefined }, undefined, true],
-    ["names that were used once each", { newest, hasOthers: true, reused: undefined }, undefined, false],
-    ["the name that came again", { newest, hasOthers: true, reused: reused(1) }, '"mon"', true],
-    ["the next batch after a name that came again", { newest, hasOthers: true, reused: reused(1) }, undefined, true],
-    ["another name after one reuse", { newest, hasOthers: true, reused: reused(1) }, '"tue"', false],
-    [
-      "the next batch, once another name has come",
-      { newest: { id: 10, name: '"tue"' }, hasOthers: true, reused: reused(1) },
-      undefined,
-      false,
-    ],
-    [
-      "any name after two reuses",
-      { newest: { id: 10, name: '"tue"' }, hasOthers: true, reused: reused(2) },
-      '"wed"',
-      true,
-    ],
-    [
-      "two reuses long ago",
-      { newest: { id: 1_000, name: '"tue"' }, hasOthers: true, reused: reused(2) },
-      undefined,
-      false,
-    ],
-  ] as const)("%s", (_, use, name, expected) => {
-    expect(mayCoverOthers(use, name)).toBe(expected);
+    ["before the first batch", { newest: undefined, hasOthers: false, reused: undefined }, true],
+    ["without names", { newest: { id: 10, name: null }, hasOthers: false, reused: undefined }, false],
+    ["of a shop with one name so far", { newest, hasOthers: false, reused: undefined }, true],
+    ["of names that were used once each", { newest, hasOthers: true, reused: undefined }, false],
+    ["after one reuse", { newest, hasOthers: true, reused: reused(1) }, false],
+    ["after two reuses", { newest, hasOthers: true, reused: reused(2) }, true],
+    ["long after two reuses", { newest: { id: 1_000, name: '"tue"' }, hasOthers: true, reused: reused(2) }, false],
+  ] as const)("%s", (_, use, expected) => {
+    expect(isNameShared(use)).toBe(expected);
   });
 });
 
 describe("noteName", () => {
   const account = "here";
   it.each([
-    ["one name for all", "aaa", [false, true, true]],
-    ["two names in turn", "abababab", [false, false, true, true, true, true, true, true]],
-    ["the day, with two batches each", "aabbccdd", [false, true, false, true, true, true, true, true]],
-    ["numbers", "abcdef", [false, false, false, false, false, false]],
-    ["numbers that begin anew", "abcdabcdef", [false, false, false, false, true, true, true, true, false, false]],
-    ["numbers of which the last comes once more", "abccdef", [false, false, false, true, false, false, false]],
+    ["one name for all", "aaa", [true, true, true]],
+    ["two names in turn", "ababab", [true, false, false, false, true, true]],
+    ["the day, with two batches each", "aabbcc", [true, true, false, true, true, true]],
+    ["numbers", "abcdef", [true, false, false, false, false, false]],
+    ["numbers that begin anew", "abcdabcdef", [true, false, false, false, false, false, false, false, false, false]],
+    ["numbers of which the last comes once more", "abccdef", [true, false, false, false, false, false, false]],
   ])("%s", async (_, names, expected) => {
     const t = await startTestBridge();
     const { store } = t.bridge;
-    const next = [...names].map((name, at) => {
+    const shared = [...names].map((name, at) => {
       store.write(() => {
         noteName(store, name, account);
         const row = {
@@ -81,9 +58,9 @@ describe("noteName", () => {
         };
         saveStoredBatch(store, { ...row, account });
       });
-      return at > 0 && mayCoverOthers(loadNameUse(store, account));
+      return isNameShared(loadNameUse(store, account));
     });
-    expect(next).toEqual(expected);
+    expect(shared).toEqual(expected);
   });
 });
 
