@@ -24,25 +24,24 @@ export function speakHelp(program: Command, say: Say): Command {
     });
 }
 
-/** Rules for values of options, kept as messages because commander passes on only the text of a refusal. */
-const WHOLE_NUMBER = m.help.wholeNumber;
+/** Larger numbers would be rounded. */
+const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const PORT_MAX = 65_535;
-const PORT_NUMBER = m.help.wholeNumberTo({ max: PORT_MAX });
+/** Rules for values of options, kept as messages because commander passes on only the text of a refusal. */
+const RULES = [NUMBER_MAX, PORT_MAX].map((max) => m.help.wholeNumberTo({ max }));
 
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError(String(WHOLE_NUMBER));
-  return value;
-}
+export const wholeNumber = (text: string) => readNumber(text, NUMBER_MAX);
+export const portNumber = (text: string) => readNumber(text, PORT_MAX);
 
-export function portNumber(text: string): number {
+/** Decimal digits alone: `Number` also reads `1e3`, `0x10` and an empty text. */
+function readNumber(text: string, max: number): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > PORT_MAX) throw new InvalidArgumentError(String(PORT_NUMBER));
+  if (!/^\d+$/.test(text) || value > max) throw new InvalidArgumentError(String(m.help.wholeNumberTo({ max })));
   return value;
 }
 
 function ruleOf(text: string): Message {
-  return [WHOLE_NUMBER, PORT_NUMBER].find((rule) => String(rule) === text) ?? m.common.foreign({ text });
+  return RULES.find((rule) => String(rule) === text) ?? m.common.foreign({ text });
 }
 
 /** Commander's own errors about a command line; their texts are English only. */

@@ -13,7 +13,7 @@ function expectPlain(err: string): void {
 }
 
 describe("a command line that is wrong", () => {
-  itSome(11)([
+  itSome(13)([
     [["statsu"], /Did you mean status\?/],
     [["status", "--jsn"], /Did you mean --json\?/],
     [["sync", "ordres"], /no job ordres\.\n {2}Did you mean orders\?/],
@@ -24,9 +24,16 @@ describe("a command line that is wrong", () => {
     [["status", "--config", "a.yaml", "--instance", "b"], /exclude each other/],
     [["status", "--instance", "../etc/passwd"], /letters, digits/],
     [["resume"], /missing required argument/],
-    [["sandbox", "--port", "99999"], /It must be a whole number from 0 to 65535\./],
-    [["sandbox", "--port", ""], /It must be a whole number from 0 to 65535\./],
-    [["sandbox", "--rate", "-1"], /It must be a whole number\./],
+    [["sandbox", "--port", "99999"], /It must be a whole number from 0 to 65535, in digits\./],
+    [["sandbox", "--port", ""], /It must be a whole number from 0 to 65535, in digits\./],
+    [["approve", "stocks", "--rows", "1e3"], /--rows.*1e3.*It must be a whole number from 0 to \d+, in digits\./],
+    [["approve", "stocks", "--rows", ""], /It must be a whole number from 0 to \d+, in digits\./],
+    [["sandbox", "--rate", "-1"], /It must be a whole number from 0 to \d+, in digits\./],
+    [["sandbox", "--seed", "0x10"], /It must be a whole number from 0 to \d+, in digits\./],
+    [["sandbox", "--rate", "+6"], /It must be a whole number from 0 to \d+, in digits\./],
+    [["sandbox", "--rate", " 6"], /It must be a whole number from 0 to \d+, in digits\./],
+    [["approve", "stocks", "--rows", "9007199254740993"], /It must be a whole number from 0 to \d+, in digits\./],
+    [["sandbox", "--port", "1e3"], /It must be a whole number from 0 to 65535, in digits\./],
   ])("ends %j with 64 and the nearest word", async (argv, words) => {
     const { code, out, err } = await runCommand(argv);
     expect({ code, out }).toEqual({ code: 64, out: "" });
