@@ -1,5 +1,5 @@
 /*
- * The fields beside an empty list, and whether they are usual for empty answers. No list of words covers every way to
+ * The kind of an empty answer and the fields beside its list, and whether they are usual for empty answers. No list of words covers every way to
  * say "not now": an answer with content that no empty answer had before is reported, and moves no position. Content
  * that differs in each answer, such as times, ids and counters, is not part of the form. Pure.
  */
@@ -15,8 +15,8 @@ export interface BesideEmpty {
   place: string;
   /** Its content in general form. Empty: none, or content that differs in each answer. */
   says: string;
-  /** Where it counts as unusual: at a place known from former empty answers, at a new place, or at both. */
-  counts: "before" | "new" | "always";
+  /** Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere. */
+  counts: "before" | "new" | "always" | "never";
 }
 
 /** The fields of an endpoint's empty answers. */
@@ -66,6 +66,9 @@ const VARYING_NAME =
   /(?:ids?|uuid|guid|no|number|seq|sequence|ms|sec|seconds|time|date|ts|at|on|took|elapsed|duration|version|build|node|host|server|page|limit|offset|size|cursor|since|until|token|ip)$/;
 const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|notice|сообщение|причина|описание)$/;
 
+/** The place of the answer itself. */
+const ROOT = "$";
+
 /**
  * @param skipped offsets of the list and of other values that the configuration reads
  * @param hideSecrets applied here, because shortened texts could no longer be recognised as secrets
@@ -75,7 +78,7 @@ export function readBesideEmpty(
   root: Span,
   { skipped, hideSecrets }: { skipped: ReadonlySet<number>; hideSecrets: (text: string) => string },
 ): BesideEmpty[] {
-  const found: BesideEmpty[] = [];
+  const found: BesideEmpty[] = [readRoot(bytes, root)];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { span, place, depth } = next;
@@ -92,6 +95,15 @@ export function readBesideEmpty(
     });
   }
   return found;
+}
+
+/**
+ * The kind of the whole answer. `null` and `[]` are unusual where empty answers were of another kind. An object holds
+ * the list at its configured place, and 204 states that there is nothing: both are always usual.
+ */
+function readRoot(bytes: Buffer, root: Span): BesideEmpty {
+  const says = root.end === root.start ? "204" : kindOf(bytes, root);
+  return { place: ROOT, says, counts: says === "null" || says === "array" ? "before" : "never" };
 }
 
 const QUIET = { says: "", counts: "new" } as const;
@@ -126,7 +138,7 @@ const NONE: ReadonlySet<string> = new Set();
 export function findUnusual({ times, known }: UsualEmpty, beside: readonly BesideEmpty[]): readonly BesideEmpty[] {
   if (times < USUAL_TIMES) return [];
   return beside.filter(({ place, says, counts }) => {
-    if (says === "") return false;
+    if (says === "" || counts === "never") return false;
     const values = known[place];
     if (values === undefined) return counts !== "before";
     return counts !== "new" && !values.includes(says) && !values.includes(ANY);
@@ -163,7 +175,10 @@ export function noteRecords(usual: UsualEmpty): UsualEmpty {
 /** Whether the unusual form becomes usual, whatever it means. */
 export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   if (unusual === undefined) return false;
-  return unusual.proved >= PROOFS || (unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS);
+  if (unusual.proved >= PROOFS) return true;
+  // Of another kind as a whole, it may be what is left of a failure: time is no evidence.
+  const isOtherKind = unusual.last.some(({ place, counts }) => place === ROOT && counts !== "never");
+  return !isOtherKind && unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS;
 }
 
 /** Makes the unusual form usual. Returns the same object where there is none. */

@@ -55,7 +55,7 @@ export interface ListMetadata {
   size: number;
   /** The ids in the list, where a field beside it contains records too. */
   ids: ReadonlySet<string>;
-  /** The fields beside it where it is empty. */
+  /** The form of the answer where it is empty. */
   besideEmpty?: readonly BesideEmpty[];
 }
 
@@ -141,13 +141,14 @@ export function* readMetadataInSlices(
     hideSecrets: (text: string) => string;
   },
 ): Slices<ListMetadata> {
-  if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, fields: head, size };
   const skipped = new Set(
     [list, ...ignored].flatMap((path) => {
       const found = resolvePath(bytes, root, path);
       return found.state === "value" ? [found.span.start] : [];
     }),
   );
+  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, { skipped, hideSecrets }) } : {};
+  if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, fields: head, size, ...besideEmpty };
   const fields: MetadataField[] = [...head];
   const numbers: MetadataField[] = [];
   const waiting: Place[] = [{ span: root, place: "", depth: 0, isElement: false }];
@@ -196,7 +197,6 @@ export function* readMetadataInSlices(
   const explained = all.map((field) =>
     totals.has(field.count ?? 0) && mayCountLines(field) ? { ...field, isExplained: true as const } : field,
   );
-  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, { skipped, hideSecrets }) } : {};
   return { fields: explained, size, ids, ...besideEmpty };
 }
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { isAdopted, NO_EMPTY, noteRecords, noteUnusual, type UsualEmpty } from "../../src/completeness/empty-form.ts";
+import {
+  findUnusual,
+  isAdopted,
+  learnEmpty,
+  NO_EMPTY,
+  noteRecords,
+  noteUnusual,
+  type UsualEmpty,
+} from "../../src/completeness/empty-form.ts";
 
 const DAY_MS = 86_400_000;
 const AT = "2026-03-01T12:00:00.000Z";
@@ -13,6 +21,24 @@ describe("an unusual empty form", () => {
   it("is adopted once it was the only answer so often and for so long", () => {
     expect([5, 6].map((times) => isAdopted(note(NO_EMPTY, times), DAY_MS))).toEqual([false, true]);
     expect(isAdopted(note(NO_EMPTY, 6), DAY_MS - 1)).toBe(false);
+  });
+
+  it("of another kind as a whole is not adopted by time", () => {
+    const kind = [{ place: "$", says: "null", counts: "before" }] as const;
+    let usual = NO_EMPTY;
+    for (let times = 0; times < 10; times++) usual = noteUnusual(usual, kind, AT);
+    expect(isAdopted(usual, 30 * DAY_MS)).toBe(false);
+    for (let times = 0; times < 3; times++) usual = noteUnusual(noteRecords(usual), kind, AT);
+    expect(isAdopted(usual, 0)).toBe(true);
+  });
+
+  it("of another kind is one only where former ones were noted with their kind", () => {
+    const kind = [{ place: "$", says: "null", counts: "before" }] as const;
+    const object = [{ place: "$", says: "object", counts: "never" }] as const;
+    const former = { times: 3, known: { batch_id: [] } };
+    expect(findUnusual(former, kind)).toEqual([]);
+    expect(findUnusual(learnEmpty(former, kind), object)).toEqual([]);
+    expect(findUnusual(learnEmpty(former, object), kind)).toEqual(kind);
   });
 
   it("is counted anew once records came in between", () => {

@@ -11,7 +11,7 @@ const whole = inWhole("completeness/unusual-empty");
 function answerWith(
   sandbox: TestBridge["sandbox"],
   path: "/orders" | "/orders/updates",
-  next: () => object | undefined,
+  next: () => object | null | undefined,
 ): void {
   const handle = sandbox.service.handle.bind(sandbox.service);
   sandbox.service.handle = (request) => {
@@ -158,6 +158,71 @@ describe("an empty list in another form than usual", () => {
     expect(errors).toEqual(Array(60).fill(null));
     expect(t.logs.filter(({ message }) => message.includes("no empty answer said before"))).toEqual([]);
   });
+});
+
+describe("an empty answer of another kind than usual", () => {
+  itSome(1)([[null], [[]]])(
+    "is told after ten minutes and for ever, until three times orders came in between: %j",
+    async (other) => {
+      const t = await startTestBridge();
+      let empty: object | null = { orders: [] };
+      let served = 0;
+      answerWith(t.sandbox, "/orders", () => (served-- > 0 ? undefined : empty));
+      await poll(t, 4);
+      empty = other;
+      const errors = await poll(t, 14);
+      expect(errors.slice(0, 9).every(isNull)).toBe(true);
+      expect(errors.at(-1)).toMatchObject({ code: "answer_shape", message: expect.stringContaining("$ = ") });
+      for (let hours = 0; hours < 30; hours++) {
+        t.clock.advance(3_540_000);
+        expect(await poll(t, 1)).not.toEqual([null]);
+      }
+      for (let times = 0; times < 3; times++) {
+        served = 1;
+        createOrders(t, 1);
+        await t.run("orders");
+      }
+      expect(await poll(t, 20)).toEqual(Array(20).fill(null));
+    },
+  );
+
+  itSome(1)([[null], [[]]])("moves no position of the changes, which wait: %j", async (other) => {
+    const test = await startFollowed(1);
+    let empty: object | null | undefined = { updates: [] };
+    answerWith(test.sandbox, "/orders/updates", () => empty);
+    const quietly = () =>
+      test.poll().then(
+        () => null,
+        (error: unknown) => error,
+      );
+    for (let polls = 0; polls < 4; polls++) await quietly();
+    const before = test.watermark();
+    empty = other;
+    const errors: unknown[] = [];
+    for (let polls = 0; polls < 14; polls++) errors.push(await quietly());
+    expect(errors.at(-1)).toMatchObject({ code: "answer_shape" });
+    expect(test.watermark()).toBe(before);
+    empty = undefined;
+    expect(await quietly()).toBeNull();
+  });
+
+  itSome(1)([[null], [[]]])(
+    "is usual where the first ones were such, and one with an empty list always: %j",
+    async (first) => {
+      const t = await startTestBridge();
+      let empty: object | null | undefined = first;
+      answerWith(t.sandbox, "/orders", () => empty);
+      expect(await poll(t, 20)).toEqual(Array(20).fill(null));
+      empty = undefined;
+      createOrders(t, 1);
+      await t.run("orders");
+      empty = { orders: [] };
+      expect(await poll(t, 20)).toEqual(Array(20).fill(null));
+      empty = first;
+      expect(await poll(t, 20)).toEqual(Array(20).fill(null));
+      expectComplete(t);
+    },
+  );
 });
 
 whole.describe("a named batch without orders", () => {
