@@ -10,14 +10,17 @@ export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
  * stored beside a watermark.
  */
 export interface TimestampForm {
-  /** `dotted`: DD.MM.YYYY. `rfc`: an HTTP date with an offset instead of `GMT`. */
-  readonly kind: "iso" | "dotted" | "unix" | "unix_ms" | "unix_us" | "http" | "rfc";
+  /** `compact`: YYYYMMDDhhmmss. `dotted`: DD.MM.YYYY. `rfc`: an HTTP date with an offset instead of `GMT`. */
+  readonly kind: "iso" | "compact" | "dotted" | "unix" | "unix_ms" | "unix_us" | "http" | "rfc";
   /** The smallest part before the fraction. `day` and `minute` only in `iso` and `dotted`. */
   readonly precision: "day" | "minute" | "second";
   /** Digits after the decimal point. */
   readonly fraction: number;
   readonly point: "." | ",";
-  /** As written: `Z`, `+03:00`, `+0300`, `+03` (including a blank before it), or empty where there is no zone. */
+  /**
+   * As written: `Z`, `UTC`, `+03:00`, `+0300`, `+03` (including a blank before it), or empty where there is no zone.
+   * Before a name in brackets the offset has zeros, because it differs in summer: `+00:00[Europe/Berlin]`.
+   */
   readonly zone: string;
   /** Between date and time: `T`, `t`, a blank, a comma and a blank, or empty without a time. */
   readonly separator: string;
@@ -62,7 +65,7 @@ export function namesZone({ kind, zone }: TimestampForm): boolean {
 
 /** Whether the form is a calendar date and time, possibly without a zone. */
 export function isText({ kind }: Pick<TimestampForm, "kind">): boolean {
-  return kind === "iso" || kind === "dotted";
+  return kind === "iso" || kind === "compact" || kind === "dotted";
 }
 
 /** The unit of the last digit, in nanoseconds: the smallest difference between two timestamps. */
@@ -73,7 +76,11 @@ export function unitNs(form: TimestampForm): bigint {
   return 10n ** BigInt(9 - before - form.fraction);
 }
 
-const NAMES: Partial<Record<TimestampForm["kind"], string>> = { dotted: "DD.MM.YYYY", rfc: "RFC 1123" };
+const NAMES: Partial<Record<TimestampForm["kind"], string>> = {
+  compact: "YYYYMMDDhhmmss",
+  dotted: "DD.MM.YYYY",
+  rfc: "RFC 1123",
+};
 
 /** @example "iso", "DD.MM.YYYY", "unix_ms" */
 export function nameOf({ kind }: Pick<TimestampForm, "kind">): string {
@@ -83,5 +90,10 @@ export function nameOf({ kind }: Pick<TimestampForm, "kind">): string {
 /** @example "iso Z", "iso date", "DD.MM.YYYY", "unix_ms" */
 export function describeForm({ kind, precision, zone }: TimestampForm): string {
   if (kind !== "iso") return nameOf({ kind });
-  return `iso ${precision === "day" ? "date" : zone.trim() || "without a zone"}`;
+  return `iso ${precision === "day" ? "date" : zoneWords({ zone }) || "without a zone"}`;
+}
+
+/** @example "Z", "+03:00", "Europe/Berlin" */
+export function zoneWords({ zone }: Pick<TimestampForm, "zone">): string {
+  return /\[!?(.+)\]$/.exec(zone)?.[1] ?? zone.trim();
 }

@@ -19,23 +19,30 @@ export interface ServedTimestamp extends Timestamp {
 const SECOND_NS = 1_000_000_000n;
 const MINUTE_NS = 60n * SECOND_NS;
 /** Longer than any form. */
-const STAMP_CHARS_MAX = 64;
+const STAMP_CHARS_MAX = 80;
 const DAY_S = 86_400;
 /** The range of a four-digit year, 0000-01-01T00:00:00 to 9999-12-31T23:59:59, in seconds. */
 const FIRST_SECOND = -62_167_219_200n;
 const LAST_SECOND = 253_402_300_799n;
 
 const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?)?$/;
+  /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[[^[\]]+\])?)?)?$/;
+const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/;
 const DOTTED = /^(\d{2})\.(\d{2})\.(\d{4})(?:(,? )(\d{1,2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?)?$/;
 const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
 const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
 /**
  * Parses a service's timestamp: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`,
- * an offset, or none; a date alone), `DD.MM.YYYY` (a blank or `, ` before the time; minutes, seconds or a fraction; no
- * zone), an HTTP date, an HTTP date with an offset, or epoch digits (10 for seconds, 13 for milliseconds, 16 for
- * microseconds, with a fraction down to nanoseconds). Undefined for everything else: in a date with slashes, day and
- * month cannot be distinguished. The fraction is not parsed with `Date`, so microseconds are kept.
+ * `UTC`, `GMT`, an offset, or none; a date alone), `YYYYMMDDhhmmss`, `DD.MM.YYYY` (a blank or `, ` before the time;
+ * minutes, seconds or a fraction; no zone), an HTTP date, an HTTP date with an offset, or epoch digits (10 for seconds,
+ * 13 for milliseconds, 16 for microseconds, with a fraction down to nanoseconds). Undefined for everything else: in a
+ * date with slashes, day and month cannot be distinguished. The fraction is not parsed with `Date`, so microseconds are
+ * kept.
+ *
+ * An offset may be followed by the name of its zone in brackets (RFC 9557). Where the zone is unknown here or has
+ * another offset at that time, the result is undefined, although the RFC allows to use the offset alone: which of the
+ * two is wrong is not known, and a position that is too late loses a change. After `Z` any name is ignored, because `Z`
+ * does not state a local offset.
  *
  * A time without a zone is in `zone` (IANA). Where that zone skips or repeats it (summer time), the *earlier* instant
  * is used: a position that is too early only repeats a request, one that is too late loses a change.
@@ -44,7 +51,9 @@ const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
  */
 export function parseTimestamp(text: string, zone: string): Timestamp | undefined {
   if (text.length > STAMP_CHARS_MAX) return undefined;
-  return parseIso(text, zone) ?? parseDotted(text, zone) ?? parseEpoch(text) ?? parseHttp(text);
+  return (
+    parseIso(text, zone) ?? parseCompact(text, zone) ?? parseDotted(text, zone) ?? parseEpoch(text) ?? parseHttp(text)
+  );
 }
 
 /** The timestamp of a record, or undefined where it has none that can be parsed. */
@@ -68,6 +77,13 @@ function parseIso(text: string, zone: string): Timestamp | undefined {
   return timestampOf("iso", { year, month, day, separator, hour, minute, second, point, digits, named }, zone);
 }
 
+function parseCompact(text: string, zone: string): Timestamp | undefined {
+  const match = COMPACT.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second] = match;
+  return timestampOf("compact", { year, month, day, hour, minute, second }, zone);
+}
+
 function parseDotted(text: string, zone: string): Timestamp | undefined {
   const match = DOTTED.exec(text);
   if (match === null) return undefined;
@@ -86,21 +102,23 @@ type Shown = Partial<
   >
 >;
 
-function timestampOf(kind: "iso" | "dotted", shown: Shown, zone: string): Timestamp | undefined {
-  const { year, month, day, separator = "", hour = "0", minute = "0", second, point, digits = "", named = "" } = shown;
+function timestampOf(kind: "iso" | "compact" | "dotted", shown: Shown, zone: string): Timestamp | undefined {
+  const { year, month, day, separator = "", hour, minute = "0", second, point, digits = "", named = "" } = shown;
   const days = daysOf(Number(year), Number(month), Number(day));
-  const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)];
-  const offset = named === "" ? 0 : offsetOf(named);
+  const [h, m, s] = [Number(hour ?? 0), Number(minute), Number(second ?? 0)];
+  const offset = offsetOf(named);
   if (days === undefined || offset === undefined || h > 23 || m > 59 || s > 59) return undefined;
   const local = days * DAY_S + h * 3600 + m * 60 + s;
   const [utc, latest] = named === "" ? instantsOf(local, zone) : [local - offset, local - offset];
-  const precision = separator === "" ? "day" : second === undefined ? "minute" : "second";
+  const isZoned = named.endsWith("]");
+  if (isZoned && zoneAt(utc, named)?.offset !== offset) return undefined;
+  const precision = hour === undefined ? "day" : second === undefined ? "minute" : "second";
   const form: TimestampForm = {
     kind,
     precision,
     fraction: digits.length,
     point: point === "," ? "," : ".",
-    zone: named,
+    zone: isZoned ? withoutOffset(named) : named,
     separator,
   };
   const nanos = BigInt(digits.padEnd(9, "0"));
@@ -114,12 +132,39 @@ function daysOf(year: number, month: number, day: number): number | undefined {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() / 1000 / DAY_S : undefined;
 }
 
-/** The offset in seconds east of UTC of `Z`, `+03`, `+0300` or `+03:00`. */
+/** The offset in seconds east of UTC of `Z`, `+03`, `+0300` or `+03:00`, with a zone behind it or without. */
 function offsetOf(named: string): number | undefined {
-  const [, sign, hours = "0", minutes = "0"] = /([+-])(\d{2}):?(\d{2})?$/.exec(named) ?? [];
+  const [, sign, hours = "0", minutes = "0"] = /^ ?([+-])(\d{2}):?(\d{2})?(?:\[|$)/.exec(named) ?? [];
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const seconds = Number(hours) * 3600 + Number(minutes) * 60;
   return sign === "-" ? -seconds : seconds;
+}
+
+/** An offset followed by the name of its zone: `+03:00[Europe/Moscow]`. */
+const ZONED = /^( ?)[+-]\d{2}(:?)(\d{2})?(\[!?(.+)\])$/;
+
+/** The form of such an offset: it differs in summer. */
+function withoutOffset(named: string): string {
+  return named.replace(ZONED, (_, blank: string, colon: string, minutes: string | undefined, place: string) =>
+    [blank, "+00", colon, minutes === undefined ? "" : "00", place].join(""),
+  );
+}
+
+/**
+ * A zone as a service writes it, at a UTC second: its offset in seconds and its text. Undefined where the name in
+ * brackets is unknown.
+ */
+function zoneAt(utc: number, named: string): { offset: number; text: string } | undefined {
+  const [, blank, colon, minutes, place, name] = ZONED.exec(named) ?? [];
+  if (name === undefined) return { offset: offsetOf(named) ?? 0, text: named };
+  try {
+    const offset = Math.trunc(zoneOffset(utc, name) / 60);
+    const [hh, mm] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60].map((n) => String(n).padStart(2, "0"));
+    const rest = minutes === undefined && mm === "00" ? "" : `${colon}${mm}`;
+    return { offset: offset * 60, text: `${blank}${offset < 0 ? "-" : "+"}${hh}${rest}${place}` };
+  } catch {
+    return undefined;
+  }
 }
 
 function parseEpoch(text: string): Timestamp | undefined {
@@ -172,7 +217,8 @@ export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: st
   if (form.kind === "unix" || form.kind === "unix_ms" || form.kind === "unix_us") return formatEpoch(instantNs, form);
   const utc = clampSecond(floorDiv(instantNs, SECOND_NS));
   if (form.kind === "http") return new Date(Number(utc) * 1000).toUTCString();
-  const offset = form.zone === "" ? zoneOffset(Number(utc), zone) : (offsetOf(form.zone) ?? 0);
+  const named = zoneAt(Number(utc), form.zone) ?? { offset: 0, text: "Z" };
+  const offset = form.zone === "" ? zoneOffset(Number(utc), zone) : named.offset;
   const second = floorDiv(instantNs, SECOND_NS) + BigInt(offset);
   const local = clampSecond(second);
   const nanos =
@@ -180,11 +226,12 @@ export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: st
   const shown = new Date(Number(local) * 1000);
   if (form.kind === "rfc") return shown.toUTCString().replace("GMT", form.zone);
   const text = shown.toISOString();
+  if (form.kind === "compact") return text.slice(0, 19).replace(/\D/g, "");
   const date = form.kind === "dotted" ? text.slice(0, 10).split("-").reverse().join(".") : text.slice(0, 10);
   if (form.precision === "day") return date;
   const time = text.slice(11, form.precision === "minute" ? 16 : 19);
   const clock = form.hour === 1 && time.startsWith("0") ? time.slice(1) : time;
-  return `${date}${form.separator}${clock}${fractionText(nanos, 9, form)}${form.zone}`;
+  return `${date}${form.separator}${clock}${fractionText(nanos, 9, form)}${named.text}`;
 }
 
 function formatEpoch(instantNs: bigint, form: TimestampForm): string {
@@ -220,7 +267,8 @@ export function stepNs(timestamp: Timestamp, others: readonly Timestamp[] = []):
 
 /** The local time as written. */
 function shownNs({ instantNs, form }: Timestamp): bigint {
-  return instantNs + BigInt(offsetOf(form.zone) ?? 0) * SECOND_NS;
+  const offset = zoneAt(Number(floorDiv(instantNs, SECOND_NS)), form.zone)?.offset ?? 0;
+  return instantNs + BigInt(offset) * SECOND_NS;
 }
 
 /**
@@ -338,8 +386,10 @@ export function beforeSetBack(fromNs: bigint, nowNs: bigint | undefined, zone: s
   return asked < fromNs ? asked : fromNs;
 }
 
-/** A cache, because building a formatter takes 50 µs. There are few zones. */
+/** A cache, because building a formatter takes 50 µs. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
+/** More than one service names; in capitals and small letters there would be any number of names. */
+const FORMATTERS_MAX = 50;
 
 /** The offset of `zone` from UTC, in seconds, at a UTC second. @throws RangeError for an unknown zone. */
 export function zoneOffset(utc: number, zone: string): number {
@@ -347,6 +397,7 @@ export function zoneOffset(utc: number, zone: string): number {
   let formatter = formatters.get(zone);
   if (formatter === undefined) {
     formatter = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
+    if (formatters.size >= FORMATTERS_MAX) formatters.clear();
     formatters.set(zone, formatter);
   }
   const name = formatter.formatToParts(utc * 1000).find((part) => part.type === "timeZoneName")?.value ?? "GMT";

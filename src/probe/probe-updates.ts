@@ -5,7 +5,15 @@ import { m } from "../messages/messages.ts";
  */
 
 import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
-import { DOTTED_FORM, ISO_FORM, isText, nameOf, namesZone, type TimestampForm } from "../answers/timestamp-form.ts";
+import {
+  DOTTED_FORM,
+  ISO_FORM,
+  isText,
+  nameOf,
+  namesZone,
+  type TimestampForm,
+  zoneWords,
+} from "../answers/timestamp-form.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/pages/follow.ts";
@@ -202,7 +210,7 @@ function reportTimestamps(probe: Probe, items: readonly unknown[]): void {
     report.needsYou("since", m.probe.noTimestamp);
     return;
   }
-  const zoneText = isText(form) ? form.zone.trim() : null;
+  const zoneText = isText(form) ? zoneWords(form) : null;
   report.found("since", m.probe.timestamps({ form: nameOf(form), digits: form.fraction, zone: zoneText }));
   if (!namesZone(form)) {
     report.needsYou("since", m.probe.zoneAssumed({ zone }));

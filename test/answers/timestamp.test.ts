@@ -19,8 +19,9 @@ function timestamp(text: string, zone = "UTC"): Timestamp {
 
 const utc = (text: string) => timestamp(text).instantNs;
 
+const instant = 1_795_193_485n * 1_000_000_000n;
+
 describe("parseTimestamp", () => {
-  const instant = 1_795_193_485n * 1_000_000_000n;
   it.each([
     ["2026-11-20T16:51:25Z", instant],
     ["2026-11-20 16:51:25Z", instant],
@@ -34,6 +35,20 @@ describe("parseTimestamp", () => {
     ["2026-11-20T16:51:25,5", instant + 500_000_000n],
     ["2026-11-20T16:51:25.123456789+00:00", instant + 123_456_789n],
     ["2026-11-20T16:51Z", instant - 25_000_000_000n],
+    ["2026-11-20 16:51:25 UTC", instant],
+    ["2026-11-20T16:51:25.5UTC", instant + 500_000_000n],
+    ["2026-11-20 16:51 GMT", instant - 25_000_000_000n],
+    ["20261120165125", instant],
+    ["2026-11-20T19:51:25+03:00[Europe/Moscow]", instant],
+    ["2026-11-20T19:51:25.123456789+03:00[!Europe/Moscow]", instant + 123_456_789n],
+    ["2026-11-20T11:51:25-0500[America/New_York]", instant],
+    ["2026-11-20T22:21:25+05:30[Asia/Kolkata]", instant],
+    ["2026-11-20T19:51:25 +03[Europe/Moscow]", instant],
+    ["2026-11-20T16:51:25Z[Europe/Moscow]", instant],
+    ["2026-11-20T16:51:25Z[a zone that is not known]", instant],
+    ["2026-07-20T18:51:25+02:00[Europe/Berlin]", utc("2026-07-20T16:51:25Z")],
+    ["2026-10-25T02:30:00+02:00[Europe/Berlin]", utc("2026-10-25T00:30:00Z")],
+    ["2026-10-25T02:30:00+01:00[Europe/Berlin]", utc("2026-10-25T01:30:00Z")],
     ["20.11.2026 16:51:25", instant],
     ["20.11.2026, 16:51:25", instant],
     ["20.11.2026 16:51:25.123456", instant + 123_456_000n],
@@ -77,6 +92,12 @@ describe("parseTimestamp", () => {
     ],
     ...["29.02.2026", "11.13.2026", "00.11.2026", "31.11.2026 00:00", "20.11.2026 24:00:00", "20.11.2026 16:60"],
     ...["20.11.26 16:51", "1.11.2026", "20.11.2026T16:51:25", "20.11.2026 16:51:25Z", "20.11.2026 16", "20.11.2026 "],
+    ...["20261320165125", "20260229165125", "20261120245125", "20261120166025", "20261120165160", "202611201651"],
+    ...["17951934851234", "20261120165125.5", "20261120165125Z", "2026-11-20 16:51:25 MSK", "2026-11-20 16:51:25  UTC"],
+    // The name does not agree with the offset, or is not known.
+    ...["2026-11-20T19:51:25+02:00[Europe/Moscow]", "2026-07-20T17:51:25+01:00[Europe/Berlin]"],
+    ...["2026-11-20T19:51:25+03:00[Mars/Olympus]", "2026-11-20T19:51:25+03:00[]", "2026-11-20T19:51:25[Europe/Moscow]"],
+    ...["2026-11-20T19:51:25+03:00[Europe/Moscow][u-ca=iso8601]", "2026-11-20[Europe/Moscow]"],
     ...["11/20/2026 16:51:25", "20/11/2026 16:51:25", "11/20/2026 4:51:25 PM", "/Date(1795193485000)/"],
     ...["Sat, 20 Nov 2026 16:51:25 +0000", "Fri, 20 Nov 2026 16:51:25 +0360", "Fri, 20 Nov 2026 16:51:25 EST"],
     ...["-1795193485", "+1795193485", "179519348", "17951934851", "1795193485.", "1795193485123.1234567", "1.795e9"],
@@ -88,6 +109,8 @@ describe("parseTimestamp", () => {
   it("takes times without a zone as the service's zone, and only those", () => {
     expect(timestamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("20.11.2026 19:51:25", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("20261120195125", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("2026-11-20 16:51:25 UTC", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("Fri, 20 Nov 2026 16:51:25 +0000", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-07-01", "Europe/Berlin").instantNs).toBe(utc("2026-06-30T22:00:00Z"));
@@ -116,7 +139,7 @@ const date = fc
 const offset = fc
   .tuple(fc.constantFrom("+", "-"), two(14), fc.constantFrom("", ":00", "00", ":30", "45"))
   .map((parts) => parts.join(""));
-const zoneText = fc.oneof(fc.constantFrom("", "Z", "z", " +03:00"), offset);
+const zoneText = fc.oneof(fc.constantFrom("", "Z", "z", " +03:00", " UTC", "GMT", "Z[Etc/UTC]"), offset);
 const fraction = fc.tuple(fc.constantFrom(".", ","), digits(9)).map((parts) => parts.join(""));
 const clock = fc
   .tuple(two(23), two(59), fc.option(fc.tuple(two(59), fc.oneof(fc.constant(""), fraction)), { nil: undefined }))
@@ -141,7 +164,22 @@ const dotted = fc
 const rfc = fc
   .tuple(http, fc.constantFrom("+0000", "-0000", "+0300", "-0930", "+1400"))
   .map(([text, zone]) => text.replace("GMT", zone));
-const anyTimestamp = fc.oneof(iso, date, dotted, dottedDate, epoch, http, rfc);
+const compact = fc.tuple(date, two(23), two(59), two(59)).map((parts) => parts.join("").replaceAll("-", ""));
+const zoned = fc
+  .tuple(
+    fc.bigInt({ min: utc("1990-01-01"), max: utc("2200-01-01") }),
+    fc.constantFrom(
+      "+00:00[Europe/Berlin]",
+      "+0000[!America/St_Johns]",
+      " +00[Asia/Kolkata]",
+      "+00:00[Australia/Lord_Howe]",
+    ),
+    fc.nat(9),
+  )
+  .map(([ns, zone, fraction]) =>
+    formatTimestamp(ns, { ...timestamp("2026-01-01T00:00:00").form, zone, fraction }, "UTC"),
+  );
+const anyTimestamp = fc.oneof(iso, compact, zoned, date, dotted, dottedDate, epoch, http, rfc);
 
 describe("formatTimestamp", () => {
   it("writes every timestamp back as it was", () => {
@@ -199,6 +237,14 @@ describe("formatTimestamp", () => {
     expect(as("Fri, 20 Nov 2026 16:51:25 GMT")).toBe("Fri, 20 Nov 2026 23:59:59 GMT");
   });
 
+  it("writes the offset that a zone with a name has at that time", () => {
+    const { form } = timestamp("2026-11-20T17:51:25+01:00[Europe/Berlin]");
+    expect(formatTimestamp(utc("2026-07-20T16:51:25Z"), form, "UTC")).toBe("2026-07-20T18:51:25+02:00[Europe/Berlin]");
+    expect(timestamp("2026-07-20T18:51:25+02:00[Europe/Berlin]").form).toEqual(form);
+    // Its name may be unknown to another version of Node.
+    expect(formatTimestamp(instant, { ...form, zone: "+00:00[Mars/Olympus]" }, "UTC")).toBe("2026-11-20T16:51:25Z");
+  });
+
   it("floors before 1970 too, and stays within what the form can say", () => {
     const { form } = timestamp("2026-01-01T00:00:00.0Z");
     expect(formatTimestamp(-1n, form, "UTC")).toBe("1969-12-31T23:59:59.9Z");
@@ -228,6 +274,7 @@ describe("unitNs", () => {
     ["2026-11-20T16:51", 60_000_000_000n],
     ["2026-11-20T16:51:25Z", 1_000_000_000n],
     ["2026-11-20T16:51:25.123456Z", 1_000n],
+    ["20261120165125", 1_000_000_000n],
     ["1795193485", 1_000_000_000n],
     ["1795193485.5", 100_000_000n],
     ["1795193485123", 1_000_000n],
@@ -254,6 +301,8 @@ describe("endOfUnitNs", () => {
     ["20.11.2026 16:51", "2026-11-20T16:52:00Z"],
     ["20.11.2026 16:51:25", "2026-11-20T16:51:26Z"],
     ["Fri, 20 Nov 2026 16:00:00 +0530", "2026-11-20T10:31:00Z"],
+    ["2026-11-20T16:00:00+05:30[Asia/Kolkata]", "2026-11-20T10:31:00Z"],
+    ["20261120165100", "2026-11-20T16:52:00Z"],
     ["1795193485", "2026-11-20T16:51:26Z"],
     ["1795193485000", "2026-11-20T16:51:26Z"],
     ["1795193485007", undefined],
@@ -276,6 +325,7 @@ describe("isStrictlyNewer", () => {
     ["02.12.2026 10:00:00", "20.11.2026 10:00:00", true],
     ["20.11.2026 10:00:00", "02.12.2026 10:00:00", false],
     ["20.11.2026 10:00:00", "20.11.2026 9:59:59", true],
+    ["2026-11-20T19:51:26+03:00[Europe/Moscow]", "2026-11-20 16:51:25 UTC", true],
     [null, "2026-11-20T16:51:25Z", false],
     ["2026-11-20T16:51:25Z", null, false],
     ["soon", "2026-11-20T16:51:25Z", false],
@@ -305,6 +355,12 @@ describe("isOlder of two ways of writing", () => {
     expect(isOlder("2026-11-20T12:00:44.000", "2026-11-20T18:06:08Z", "UTC", CREATED)).toBe(true);
     expect(isOlder("1795176000", "2026-11-20T18:06:08Z", "UTC", ["1795165200", CREATED[1]])).toBe(true);
   });
+});
+
+it("compares times of a zone with a name across its summer", () => {
+  expect(isOlder("2026-10-25T02:50:00+02:00[Europe/Berlin]", "2026-10-25T02:10:00+01:00[Europe/Berlin]", "UTC")).toBe(
+    true,
+  );
 });
 
 describe("the hour that a zone has twice", () => {
