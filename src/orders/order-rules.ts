@@ -14,6 +14,8 @@ export interface OrderSettings {
   confirm: { body: unknown; wait: number };
   fields: Record<OrderField, string>;
   line: Record<LineField, string>;
+  extra: Readonly<Record<string, string>>;
+  line_extra: Readonly<Record<string, string>>;
   ignore: readonly string[];
   statuses: { cancelled: readonly string[]; closed: readonly string[] };
   updates: {
@@ -57,7 +59,8 @@ export function mappingOfKind({ batch, update, snapshot }: OrderRules, kind: str
 }
 
 export function compileOrderRules(settings: OrderSettings): OrderRules {
-  const { fields, line, updates, written } = settings;
+  const { fields, line, extra, line_extra: lineExtra, updates, written } = settings;
+  const columns = { line, extra, lineExtra };
   const updateFields: Record<OrderField, string> = { ...fields };
   for (const [field, path] of Object.entries(updates.fields)) {
     if (path !== undefined) updateFields[field as OrderField] = path;
@@ -69,15 +72,15 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     batchOrders: parsePath(settings.batch.orders),
     batchId: parsePath(settings.batch.id),
     batchIdRequired: written.has("orders.batch.id") || confirmNeedsBatchId(confirm),
-    batch: compileMapping({ source: "batch", fields, line, isWritten, whole: true }),
+    batch: compileMapping({ source: "batch", fields, ...columns, isWritten, whole: true }),
     update: compileMapping({
       source: "update",
       fields: updateFields,
-      line,
+      ...columns,
       isWritten: (field) => written.has(`updates.fields.${field}`) || isWritten(field),
       whole: updates.carry === "whole",
     }),
-    snapshot: compileMapping({ source: "snapshot", fields, line, isWritten, whole: true }),
+    snapshot: compileMapping({ source: "snapshot", fields, ...columns, isWritten, whole: true }),
     changes: parsePath(updates.changes),
     next: updates.next === null ? null : parsePath(updates.next),
     snapshotRoot: parsePath(updates.snapshot),

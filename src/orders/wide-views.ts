@@ -1,7 +1,8 @@
 /*
  * The views with the columns of `orders.extra` and `orders.line_extra`. They are recreated when their SQL differs from
  * the configuration (`own-objects.ts`). They run in the ERP's own SQLite, 3.38 or newer. Numbers are read as literals,
- * because `->>` would round them.
+ * because `->>` would round them. Of equal keys SQLite reads the first: with different values no record is stored
+ * (`order-mapping.ts`), unless it was before its path was a column.
  */
 
 import { quoteName } from "../database/quote-name.ts";

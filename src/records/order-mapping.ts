@@ -21,9 +21,15 @@ export interface OrderMapping {
   source: OrderSource;
   paths: Record<OrderField, JsonPath>;
   line: Record<LineField, JsonPath>;
-  /** The same paths compiled for one walk: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}. */
+  /**
+   * The same paths compiled for one walk: of {@link VALUE_FIELDS} and of {@link LINE_FIELDS}, each with those of the
+   * extra columns behind them, which the views read.
+   */
   values: PathSet;
   lineValues: PathSet;
+  /** Names of all of them, in the same order. */
+  names: readonly string[];
+  lineNames: readonly string[];
   /** Fields that at least one record of an answer must have: the required ones and those set in the configuration. */
   mustMatch: readonly OrderField[];
   /** Fields without which a record cannot be stored. */
@@ -82,6 +88,9 @@ export interface MappingOptions {
   source: OrderSource;
   fields: Record<OrderField, string>;
   line: Record<LineField, string>;
+  /** Columns of the views and their paths. */
+  extra?: Readonly<Record<string, string>>;
+  lineExtra?: Readonly<Record<string, string>>;
   /** True where the path is set in the configuration, so that answers must have it. */
   isWritten: (field: OrderField) => boolean;
   /** Whether records of this source are whole orders, which must have a status and lines. */
@@ -92,12 +101,16 @@ export function compileMapping(options: MappingOptions): OrderMapping {
   const required: OrderField[] = options.whole ? ["order_id", "status", "lines"] : ["order_id"];
   const paths = mapValues(options.fields, parsePath);
   const line = mapValues(options.line, parsePath);
+  const { extra = {}, lineExtra = {} } = options;
+  const pathsOf = (columns: Readonly<Record<string, string>>) => Object.values(columns).map(parsePath);
   return {
     source: options.source,
     paths,
     line,
-    values: compilePathSet(VALUE_FIELDS.map((field) => paths[field])),
-    lineValues: compilePathSet(LINE_FIELDS.map((field) => line[field])),
+    values: compilePathSet([...VALUE_FIELDS.map((field) => paths[field]), ...pathsOf(extra)]),
+    lineValues: compilePathSet([...LINE_FIELDS.map((field) => line[field]), ...pathsOf(lineExtra)]),
+    names: [...VALUE_FIELDS, ...Object.keys(extra)],
+    lineNames: [...LINE_FIELDS, ...Object.keys(lineExtra)],
     required,
     mustMatch: ORDER_FIELDS.filter(
       (field) => required.includes(field) || (options.isWritten(field) && (options.whole || field === "updated_at")),
@@ -161,14 +174,13 @@ export function readOrderValues(
 ): { values: OrderValues } | { reason: Message } {
   const texts: Partial<Record<OrderField, string | null>> = {};
   const places = resolvePaths(bytes, record, mapping.values);
+  const repeated = findRepeatedValue(bytes, record, { places, paths: mapping.values, names: mapping.names });
+  if (repeated !== undefined) return { reason: m.orders.fieldRepeated(repeated) };
   for (const [index, field] of VALUE_FIELDS.entries()) {
     const place = places[index] ?? "absent";
     const path = mapping.paths[field].text;
     if (place === "absent" && mapping.required.includes(field))
       return { reason: m.orders.fieldMissing({ path, field }) };
-    if (place === "repeated") {
-      return { reason: m.orders.fieldRepeated({ place: repeatedAt(bytes, record, mapping.paths[field]), field }) };
-    }
     if (field === "lines") continue;
     const text = readPlace(bytes, place);
     if (text === undefined) return { reason: m.orders.fieldIs({ path, what: wordsAt(bytes, place), field }) };
@@ -243,23 +255,19 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
   for (const [index, element] of elementsOf(bytes, place).entries()) {
     const line = index + 1;
     const kind = kindOf(bytes, element);
-    const places = resolvePaths(bytes, element, mapping.lineValues);
+    const all = resolvePaths(bytes, element, mapping.lineValues);
+    const places = all.slice(0, LINE_FIELDS.length);
     // An object without any of the fields is a line: all of them are optional.
     const isNoLine = kind !== "object" && places.every((each) => each === "absent");
     if ((areObjects && isScalar(kind)) || isNoLine) {
       return { reason: m.orders.lineIs({ line, path, what: kindWords(kind) }) };
     }
-    const repeated = places.indexOf("repeated");
-    if (repeated !== -1) {
-      const field = LINE_FIELDS[repeated]!;
-      return {
-        reason: m.orders.lineFieldRepeated({
-          line,
-          place: repeatedAt(bytes, element, mapping.line[field]),
-          field,
-        }),
-      };
-    }
+    const repeated = findRepeatedValue(bytes, element, {
+      places: all,
+      paths: mapping.lineValues,
+      names: mapping.lineNames,
+    });
+    if (repeated !== undefined) return { reason: m.orders.lineFieldRepeated({ line, ...repeated }) };
     const texts = places.map((each) => readPlace(bytes, each));
     const bad = texts.indexOf(undefined);
     if (bad !== -1) {
@@ -276,10 +284,17 @@ function readLines(bytes: Buffer, place: Place, mapping: OrderMapping): { lines:
 /** What a path leads to. */
 type Place = ReturnType<typeof resolvePaths>[number];
 
-/** The place to which a path leads, for which {@link resolvePaths} finds `repeated`. */
-function repeatedAt(bytes: Buffer, root: Span, path: JsonPath): string {
+/** The first field whose path leads to different values, with the place where they differ. */
+function findRepeatedValue(
+  bytes: Buffer,
+  root: Span,
+  { places, paths: { paths }, names }: { places: readonly Place[]; paths: PathSet; names: readonly string[] },
+): { place: string; field: string } | undefined {
+  const index = places.indexOf("repeated");
+  const path = paths[index];
+  if (path === undefined) return undefined;
   const found = resolveSingle(bytes, root, path);
-  return found.state === "repeated" ? found.at : path.text;
+  return { place: found.state === "repeated" ? found.at : path.text, field: names[index] ?? "" };
 }
 
 /** The text at a place: null where there is none, undefined for a list or an object. */

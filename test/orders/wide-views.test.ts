@@ -94,6 +94,21 @@ describe("the columns of orders.extra", () => {
     ]);
   });
 
+  it("keep an order in quarantine whose value is unclear, until no column names it", async () => {
+    const t = await startTestBridge({ settings: { orders: { extra: { phone: "$.phone" } } } });
+    const id = t.sandbox.service.createOrder({ extra: { phone: '"1","phone":"2"' } });
+    t.sandbox.service.createOrder({ extra: { phone: '"1","phone":"1"' } });
+    await t.run("orders");
+    expect(t.rows("SELECT phone FROM orders_wide")).toEqual([{ phone: "1" }]);
+    expect(t.rows("SELECT reason FROM quarantine")).toEqual([
+      { reason: expect.stringContaining("$.phone stands more than once, with different values (phone)") },
+    ]);
+    await t.restart({});
+    t.sandbox.service.changeOrder(id, { status: "paid" });
+    await t.run("updates");
+    expect(t.rows("SELECT status FROM orders_wide")).toEqual([{ status: "new" }, { status: "paid" }]);
+  });
+
   itWhole("are made again at start when the configuration has others, and only then", async () => {
     const t = await withOrder({ extra: { phone: "$.customer.phone" } });
     const version = () => t.bridge.store.db.pragma("schema_version", { simple: true });

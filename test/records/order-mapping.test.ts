@@ -85,6 +85,27 @@ describe("the values of an order", () => {
     expect(read(text)).toEqual({ reason: saying(reason) });
   });
 
+  it.each([
+    ['{"state":{"name":"x"},"items":[],"customer":{"phone":1,"phone":2}}', "$.customer.phone", "(phone)"],
+    ['{"state":{"name":"x"},"items":[],"customer":{},"customer":{"phone":2}}', "$.customer", "(phone)"],
+    ['{"state":{"name":"x"},"items":[{"color":"a","color":"b"}]}', "line 1: $.color", "(color)"],
+  ])("are a reason as well at the path of an extra column: %s", (text, place, field) => {
+    const mapping = compile({ extra: { phone: "$.customer.phone" }, lineExtra: { color: "$.color" } });
+    expect(read(text, mapping)).toEqual({
+      reason: saying(`${place} stands more than once, with different values ${field}`),
+    });
+    expect(read(text)).toHaveProperty("values");
+  });
+
+  it("may be anything at the path of an extra column", () => {
+    const mapping = compile({ extra: { phone: "$.phones" }, lineExtra: { color: "$.color", sku2: "$[0]" } });
+    const text = '{"state":{"name":"x"},"items":[{"color":{"a":1}}],"phones":[1,2],"phones":[1,2]}';
+    expect(read(text, mapping)).toMatchObject({ values: { status: "x", lines: [{ sku: null }] } });
+    expect(read('{"state":{"name":"x"},"items":[["A"]]}', mapping)).toEqual({
+      reason: saying("line 1 of $.items is an array (lines)"),
+    });
+  });
+
   it("may stand twice where they are equal, and what no path uses may differ", () => {
     const line = '{"sku":"A","x":1,"sku":"A","x":2}';
     const text = `{"x":1,"state":{"name":"x","x":1},"items":[${line}],"x":2,"state":{"name":"x","x":1}}`;
