@@ -510,8 +510,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a time in another zone taken by its digits",
       "src/answers/timestamp.ts",
-      'const offset = named === "" ? 0 : offsetOf(named);',
-      'const offset = named === "" ? 0 : (offsetOf(named) ?? 0) * 0;',
+      "const offset = offsetOf(named);",
+      "const offset = (offsetOf(named) ?? 0) * 0;",
     ),
     draws: { forms: { timestamps: "iso-z" }, step: { do: "times", form: "iso-offset" } },
   },
