@@ -370,8 +370,10 @@ function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
   // `number` has other meanings elsewhere.
   const [name, page] = shown.page ?? ["page", at?.endsWith("totalPages") ? number : undefined];
   if (page === undefined || pages === undefined || at === undefined) return shown;
-  const says = page === 0 ? pages > 1 : page < pages;
-  const asks = says ? { turn: [name, String(page + 1), pages] as const } : {};
+  // Where pages are counted from 0, the number of the last one is less than their count.
+  const isLast = lastName(at) === "lastpage";
+  const says = page === 0 && !isLast ? pages > 1 : page < pages;
+  const asks = says ? { turn: [name, String(page + 1), isLast ? Number.POSITIVE_INFINITY : pages] as const } : {};
   return { pages: { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks } };
 }
 

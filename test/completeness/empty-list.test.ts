@@ -185,6 +185,7 @@ describe("a batch whose answer says that it is not whole", () => {
     ["a warning from the first answer on", { warnings: ["deprecated"] }],
     ["the last page", { page: 3, pages: 3 }],
     ["the only page, counted from 0", { page: 0, pages: 1 }],
+    ["the last page, counted from 0", { page: 0, last_page: 0 }],
     ["nothing left out", { skipped: [], failed: 0, notes: ["none"] }],
   ])("is whole beside %s", async (_name, beside) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });

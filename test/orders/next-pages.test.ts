@@ -444,11 +444,12 @@ describe("a batch beside the number of its page", () => {
     ],
     ["offset of total", ({ page, total }) => ({ meta: { offset: (page - 1) * 2, limit: 2, total } })],
     ["pageNumber from 0 on", ({ page, pages }) => ({ pageNumber: page - 1, total_pages: pages })],
+    ["page from 0 on of lastPage", ({ page, pages }) => ({ page: page - 1, lastPage: pages - 1 })],
     ["page and has_more", ({ page, pages }) => ({ page, has_more: page < pages })],
   ];
   const queryOf = (name: string, page: number) => {
     if (name === "offset of total") return `offset=${(page - 1) * 2}`;
-    if (name === "number of totalPages") return `page=${page - 1}`;
+    if (name === "number of totalPages" || name.startsWith("page from 0")) return `page=${page - 1}`;
     return name === "pageNumber from 0 on" ? `pageNumber=${page - 1}` : `page=${page}`;
   };
 
