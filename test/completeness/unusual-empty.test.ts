@@ -165,6 +165,7 @@ describe("an empty answer of another kind than usual", () => {
     "is told after ten minutes and for ever, until three times orders came in between: %j",
     async (other) => {
       const t = await startTestBridge();
+      addFormerBatches(t);
       let empty: object | null = { orders: [] };
       let served = 0;
       answerWith(t.sandbox, "/orders", () => (served-- > 0 ? undefined : empty));
