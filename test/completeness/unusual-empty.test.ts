@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { acceptMetadata, isListDoubted } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
-import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { addFormerBatches, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
 import { inWhole, itSome, itWhole } from "../support/whole.ts";
 
 const whole = inWhole("completeness/unusual-empty");
