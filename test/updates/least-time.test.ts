@@ -16,7 +16,7 @@ it("finds the earliest since that is answered, and never asks from more than a s
       let answered: bigint | undefined;
       let asked = 0;
       for (; asked < 60; asked++) {
-        const next = planSearch({ begin, refused, answered, until: now });
+        const next = planSearch({ begin, refused, answered, stops: [], until: now });
         if (next === undefined) break;
         expect(next <= now).toBe(true);
         if (next >= earliest) answered = next;
@@ -33,7 +33,7 @@ it("ends at this machine's time where everything is refused", () => {
   let refused = begin;
   const asked: bigint[] = [];
   for (;;) {
-    const next = planSearch({ begin, refused, answered: undefined, until: 100n * MINUTE_NS });
+    const next = planSearch({ begin, refused, answered: undefined, stops: [], until: 100n * MINUTE_NS });
     if (next === undefined) break;
     asked.push(next / MINUTE_NS);
     refused = next;

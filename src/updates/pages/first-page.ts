@@ -102,9 +102,13 @@ export class FirstPages {
         read = await this.#read(pass, asked.since);
       } catch (error) {
         if (!isSinceRefused(error) || !areOrdersAnswered(store)) throw error;
-        if (client.serviceNow === undefined && isYoung(asked, this.leastNow)) await this.#searchLimit(pass);
+        if (client.serviceNow === undefined && isYoung(asked, this.leastNow)) await this.#searchLimit(pass, asked);
         else this.#learnRefused(pass, asked);
         planned = this.#plan(pass, position, client.serviceNow);
+        if (this.leastNow === undefined && planned.asked.ns <= asked.ns) {
+          await this.#searchLimit(pass, asked);
+          planned = this.#plan(pass, position, client.serviceNow);
+        }
         log.warn({ since: asked.since, next: planned.asked.since }, m.updates.timeRefused);
         const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
         if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
@@ -136,12 +140,13 @@ export class FirstPages {
   /**
    * Nothing that the service has written is young enough, and its delay is not given: what is refused and answered
    * shows it. What was learned by an earlier time that was wrong is forgotten.
+   * @param after was refused
    */
-  async #searchLimit(pass: Pass): Promise<void> {
+  async #searchLimit(pass: Pass, after: Asked): Promise<void> {
     const { clock } = this.#context;
     if (clock.monotonicMs() < this.#searchAtMs) return;
     this.#searchAtMs = clock.monotonicMs() + SEARCH_AGAIN_MS;
-    const found = await this.#least.search(async (ns) => {
+    const found = await this.#least.search(after.ns, async (ns) => {
       try {
         await this.#read(pass, askAt(ns, pass.learned.form, this.#follow).since);
         return true;

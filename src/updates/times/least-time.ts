@@ -5,6 +5,7 @@
  */
 import type { JobContext } from "../../pass/job.ts";
 import { type FollowRules, instantOf, liesAhead } from "../pages/follow.ts";
+import { loadAhead } from "./learned-rows.ts";
 
 const MS_NS = 1_000_000n;
 const MINUTE_NS = 60_000n * MS_NS;
@@ -14,11 +15,15 @@ const STEP_NS = 5n * MINUTE_NS;
 const GOES_BACK_NS = 10n * MINUTE_NS;
 /** More steps, doubling and halving, than a hundred years need. */
 const REQUESTS_MAX = 60;
+/** A clock that begins anew with each start of its machine is behind by decades. */
+const BEHIND_MAX_NS = 100n * 365n * 24n * 60n * MINUTE_NS;
 
 export class LeastTime {
   readonly #context: JobContext;
   readonly #follow: FollowRules;
   #known: { ns: bigint; atMs: number } | undefined;
+  /** The latest timestamp that was ignored, because it is far ahead of this machine's clock. */
+  #aheadNs: bigint | undefined;
 
   constructor(context: JobContext, follow: FollowRules) {
     this.#context = context;
@@ -30,7 +35,9 @@ export class LeastTime {
     const { timezone } = this.#follow;
     for (const text of texts) {
       const ns = instantOf(text, timezone);
-      if (ns !== undefined && !liesAhead(text, this.#context.clock.nowMs(), undefined, this.#follow)) this.#raise(ns);
+      if (ns === undefined) continue;
+      if (!liesAhead(text, this.#context.clock.nowMs(), undefined, this.#follow)) this.#raise(ns);
+      else if (this.#aheadNs === undefined || ns > this.#aheadNs) this.#aheadNs = ns;
     }
   }
 
@@ -54,16 +61,21 @@ export class LeastTime {
    * Finds the earliest accepted `since`, where none that is known to be in the past is accepted: doubles the step, then
    * halves it. The result is at most one step after a refused one, and so in the past as well. Undefined where none is
    * found.
+   * @param after the latest `since` that was refused
    * @param ask returns whether a `since` is accepted
    */
-  async search(ask: (ns: bigint) => Promise<boolean>): Promise<Found | undefined> {
-    const begin = this.#nowNs;
-    if (begin === undefined) return undefined;
-    const until = BigInt(Math.floor(this.#context.clock.nowMs())) * MS_NS;
+  async search(after: bigint, ask: (ns: bigint) => Promise<boolean>): Promise<Found | undefined> {
+    const now = this.#nowNs;
+    const begin = now !== undefined && now > after ? now : after;
+    const clock = BigInt(Math.floor(this.#context.clock.nowMs())) * MS_NS;
+    const isBehind = this.#mayClockBeBehind(clock);
+    // A service may refuse what is after its own time as well: the times that are known are tried on the way.
+    const stops = isBehind && this.#aheadNs !== undefined ? [clock, this.#aheadNs] : [clock];
+    const until = isBehind ? clock + BEHIND_MAX_NS : clock;
     let refused = begin;
     let answered: bigint | undefined;
     for (let asked = 0; asked < REQUESTS_MAX; asked++) {
-      const next = planSearch({ begin, refused, answered, until });
+      const next = planSearch({ begin, refused, answered, stops, until });
       if (next === undefined) break;
       if (await ask(next)) answered = next;
       else refused = next;
@@ -72,6 +84,14 @@ export class LeastTime {
     this.#raise(answered + GOES_BACK_NS);
     return { refused, answered };
   }
+
+  /** The service has written a time far ahead of this machine's clock, and later ones have not shown that it was wrong. */
+  #mayClockBeBehind(clock: bigint): boolean {
+    const ahead = loadAhead(this.#context.store);
+    if (ahead?.isProven === true) return false;
+    const now = this.#nowNs;
+    return ahead !== undefined || this.#aheadNs !== undefined || (now !== undefined && now > clock);
+  }
 }
 
 interface Found {
@@ -79,15 +99,18 @@ interface Found {
   answered: bigint;
 }
 
-/** The next `since` to try; undefined where the earliest is found, or none up to this machine's time is accepted. */
-export function planSearch({
-  begin,
-  refused,
-  answered,
-  until,
-}: Omit<Found, "answered"> & { begin: bigint; answered: bigint | undefined; until: bigint }): bigint | undefined {
+interface Search extends Omit<Found, "answered"> {
+  begin: bigint;
+  answered: bigint | undefined;
+  /** Times that no step passes over. */
+  stops: readonly bigint[];
+  until: bigint;
+}
+
+/** The next `since` to try; undefined where the earliest is found, or none up to the end is accepted. */
+export function planSearch({ begin, refused, answered, stops, until }: Search): bigint | undefined {
   if (answered !== undefined) return answered - refused > STEP_NS ? refused + (answered - refused) / 2n : undefined;
   const step = refused - begin > STEP_NS ? refused - begin : STEP_NS;
-  const next = refused + step < until ? refused + step : until;
-  return next > refused ? next : undefined;
+  const later = [refused + step, ...stops, until].filter((ns) => ns > refused && ns <= until);
+  return later.length === 0 ? undefined : later.reduce((least, ns) => (ns < least ? ns : least));
 }
