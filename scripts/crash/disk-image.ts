@@ -27,9 +27,9 @@ export interface DiskRecord {
 
 /**
  * What a power cut does to what was not synced: nothing of it is there, all of it is, each sector is there or not by
- * chance, or everything up to some sector is.
+ * chance, everything up to some write is, or everything from some write on.
  */
-export const CUTS = ["drop all", "keep all", "random sectors", "prefix"] as const;
+export const CUTS = ["drop all", "keep all", "random sectors", "prefix", "suffix"] as const;
 export type Cut = (typeof CUTS)[number];
 
 /** A log that a kill cut off in its last record ends before it. */
@@ -147,7 +147,7 @@ function done(content: Content | undefined, record: DiskRecord): Content | undef
 
 function contentAfter({ durable, pending }: FileState, cut: Cut, random: Random): Buffer | undefined {
   if (cut === "drop all" || pending.length === 0) return durable?.bytes;
-  const kept = cut === "prefix" ? pending.slice(0, Math.floor(random() * (pending.length + 1))) : pending;
+  const kept = keptOf(pending, cut, random);
   let content = durable === undefined ? undefined : new Content(durable.bytes);
   for (const record of kept) {
     if (cut !== "random sectors" || record.kind === "create") content = done(content, record);
@@ -156,6 +156,13 @@ function contentAfter({ durable, pending }: FileState, cut: Cut, random: Random)
     } else if (random() < 0.5) content = done(content, record);
   }
   return content?.bytes;
+}
+
+function keptOf(pending: readonly DiskRecord[], cut: Cut, random: Random): readonly DiskRecord[] {
+  if (cut !== "prefix" && cut !== "suffix") return pending;
+  const at = Math.floor(random() * (pending.length + 1));
+  // Names change in their order; only content is written back in any.
+  return cut === "prefix" ? pending.slice(0, at) : pending.filter(({ kind }, index) => index >= at || !isContent(kind));
 }
 
 /** The write cut at the disk's own boundaries. */

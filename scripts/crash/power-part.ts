@@ -3,10 +3,10 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { integerBetween, pickOne, seededRandom } from "../../src/sandbox/random.ts";
 import type { Campaign } from "./campaign.ts";
-import { CUTS, DiskImage, type DiskRecord, readDiskLog } from "./disk-image.ts";
+import { CUTS, type Cut, DiskImage, type DiskRecord, readDiskLog } from "./disk-image.ts";
 import { addOrders, changeOrders, changeStock, furnish, recover } from "./kill-part.ts";
 import { type Plant, plantMistake } from "./plant-mistake.ts";
-import { Scene } from "./scene.ts";
+import { type Child, Scene } from "./scene.ts";
 import { findLost, findLostIn } from "./verdict.ts";
 
 /** Operations of one start with everything to do: cuts fall on all of them, and some come after the end. */
@@ -18,8 +18,14 @@ const EIO = 5;
 /** Batches beside an ERP that writes all the time, one after the other. */
 const CARELESS_ROUNDS = 6;
 const CARELESS_ROUND_MS = 1_500;
-/** So many moments of that run are looked at, beside those at which something was accepted. */
+/** So many moments of that run are looked at, beside those at which something was accepted or the log was restarted. */
 const CARELESS_IMAGES = 80;
+/** After a restart of the log: its header and its first frames, two writes each. */
+const AFTER_RESTART = [4, 8, 16, 32];
+const LOG = 2;
+const CUTS_AFTER_RESTART: readonly Cut[] = [...CUTS, "suffix", "suffix", "suffix", "suffix"];
+/** An ERP that may restart the log does so only where it writes first after everything was flushed. */
+const RUNS_TO_RESTART_MAX = 5;
 
 /** What the program was before it kept the log from an ERP with synchronous=OFF. */
 const PLANTED_UNKEPT: Plant = [
@@ -27,6 +33,12 @@ const PLANTED_UNKEPT: Plant = [
     'db.pragma("wal_autocheckpoint = 0");\n\t\tconst [keeper, note] = [new LogKeeper(file), ',
     "const [keeper, note] = [void 0, ",
   ],
+];
+
+/** And before it kept the ERP from restarting the log, where no header is flushed before the frames behind it. */
+const PLANTED_RESTART: Plant = [
+  ["if (!this.#database.hasUnmoved()) {", "if (false) {"],
+  ["this.#isSettled = true;\n\t\treturn true;", "this.#isSettled = true;\n\t\tthis.#advance();\n\t\treturn true;"],
 ];
 
 /** better-sqlite3 opens a database that is in WAL mode already with exactly this; and nothing flushes the log besides. */
@@ -166,9 +178,9 @@ export async function lookBesideErp(campaign: Campaign, program = campaign.insta
   scene.accepted.length = 0;
   const image = new DiskImage(scene.database);
   const daemon = scene.start(["run"], { logged: true });
-  await until(() => daemon.output().includes("is running"));
+  await untilSaid(daemon, "is running");
   const erp = scene.startOther(CARELESS_ERP(scene.database));
-  await until(() => erp.output().includes("ready"));
+  await untilSaid(erp, "ready");
   for (let round = 0; round < CARELESS_ROUNDS; round++) {
     // Not stock: what this process writes is not written down.
     addOrders(scene);
@@ -187,12 +199,15 @@ export async function lookBesideErp(campaign: Campaign, program = campaign.insta
   if (confirmed < CARELESS_ROUNDS / 2) found.push(`only ${confirmed} batches were confirmed beside the ERP`);
   // Those right after something was accepted, where there is most to lose, and some of the others.
   const moments = new Set(scene.accepted.map(({ logBytes }) => records.findIndex(({ end }) => end >= logBytes)));
+  const restarts = records.flatMap((each, number) => (isRestart(each) ? [number] : []));
+  const afterRestart = new Set(restarts.flatMap((number) => AFTER_RESTART.map((later) => number + later)));
   const every = Math.ceil((records.length * stride) / CARELESS_IMAGES);
   for (const [number, step] of records.entries()) {
     image.apply(step);
-    if (number % every !== 0 && !moments.has(number)) continue;
+    const isAfterRestart = afterRestart.has(number);
+    if (number % every !== 0 && !moments.has(number) && !isAfterRestart) continue;
     const known = scene.accepted.filter(({ logBytes }) => logBytes <= step.end).map(({ entry }) => entry);
-    for (const cut of CUTS) {
+    for (const cut of isAfterRestart ? CUTS_AFTER_RESTART : CUTS) {
       image.write(copy, cut, random);
       found.push(...lookAt(copy, [...earlier, ...known]).map((what) => `${cut}, operation ${number}: ${what}`));
     }
@@ -213,19 +228,33 @@ function lookAt(copy: string, accepted: Parameters<typeof findLost>[1]): string[
   }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(20);
+async function untilSaid({ child, output }: Child, words: string): Promise<void> {
+  while (!output().includes(words)) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`a program ended at once: ${output()}`);
+    await sleep(20);
+  }
+}
+
+function isRestart({ file, kind, offset }: DiskRecord): boolean {
+  return file === LOG && kind === "write" && offset === 0;
 }
 
 async function runBesideErp(campaign: Campaign, isPlanted: boolean): Promise<void> {
   const tally = campaign.report.tally(`--part power --seed ${campaign.seed}`);
   tally.note(await lookBesideErp(campaign), `an ERP with synchronous=OFF, seed ${campaign.seed}`);
   if (!isPlanted) return;
-  const program = plantMistake(campaign.installed.program, campaign.newFolder("planted-unkept"), PLANTED_UNKEPT);
-  const caught = await lookBesideErp(campaign, program);
-  if (caught.length > 0) campaign.report.say(`  planted log that nobody keeps: caught (${caught[0]})`);
-  const missed = caught.length > 0 ? [] : ["planted log that nobody keeps: not caught"];
-  tally.note(missed, `the checker, seed ${campaign.seed}`);
+  for (const [name, plant] of [
+    ["log that nobody keeps", PLANTED_UNKEPT],
+    ["log that the ERP restarts", PLANTED_RESTART],
+  ] as const) {
+    const program = plantMistake(campaign.installed.program, campaign.newFolder("planted-log"), plant);
+    let caught: string[] = [];
+    for (let run = 0; run < RUNS_TO_RESTART_MAX && caught.length === 0; run++)
+      caught = await lookBesideErp(campaign, program);
+    if (caught.length > 0) campaign.report.say(`  planted ${name}: caught (${caught[0]})`);
+    const missed = caught.length > 0 ? [] : [`planted ${name}: not caught`];
+    tally.note(missed, `the checker, seed ${campaign.seed}`);
+  }
 }
 
 /** The same cuts on a program with a mistake in it: they must find it. */

@@ -42,7 +42,7 @@ const CACHE_KIB = 4096;
  * SQLite does not shrink a write-ahead log by itself: after one large transaction of an ERP it would look like a log
  * that a reader keeps from being reset. The next commit that restarts the log truncates it to this size.
  */
-const LOG_BYTES_KEPT = 16 * 1024 * 1024;
+export const LOG_BYTES_KEPT = 16 * 1024 * 1024;
 
 export function configure(db: Database.Database, mode: OpenMode): void {
   db.pragma("trusted_schema = OFF"); // views and triggers that an ERP adds cannot call functions with side effects

@@ -53,6 +53,13 @@ describe("the image of a disk after a power cut", () => {
     expect(seen).toEqual(new Set(["0 true", "0 false", "1 true", "1 false"]));
   });
 
+  it("has the first of some writes without the later ones, or the last without the earlier ones", () => {
+    const records = [record("write", 0, "N"), record("write", 1, "E"), record("write", 2, "W")];
+    const seen = (cut: Cut) => new Set(Array.from({ length: 40 }, (_, seed) => imageAfter(records, cut, seed)));
+    expect(seen("prefix")).toEqual(new Set(["old", "Nld", "NEd", "NEW"]));
+    expect(seen("suffix")).toEqual(new Set(["old", "olW", "oEW", "NEW"]));
+  });
+
   it("never has what a failed sync dropped, also after one that succeeds", () => {
     const records = [record("write", 0, "new"), record("sync failed"), record("sync")];
     for (const cut of CUTS) expect(imageAfter(records, cut)).toBe("old");

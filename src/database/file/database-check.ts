@@ -79,6 +79,12 @@ export class DatabaseCheck {
     return attempted > done;
   }
 
+  /** Whether the log has frames that no checkpoint has written to the database. */
+  hasUnmoved(): boolean {
+    const { frames, done } = this.#moved();
+    return done < frames;
+  }
+
   #see(moved: Moved): Known {
     const version = this.#database.version();
     const header = this.#database.read(0, HEADER_BYTES);

@@ -2,28 +2,40 @@
  * Keeps commits in the write-ahead log until they are on disk in the database file, whatever other programs do. A
  * connection with `synchronous = OFF` checkpoints without an fsync, and the next writer restarts the log: after a power
  * cut neither file would have the rows. So one of two connections here always holds a read transaction, which prevents
- * every program from restarting the log, until the database was flushed. It also prevents checkpoints of frames that are
- * not flushed in the log itself: after a power cut half a transaction would be in the database, and the other half nowhere.
+ * every other program from restarting the log. It also prevents checkpoints of frames that are not flushed in the log
+ * itself: after a power cut half a transaction would be in the database, and the other half nowhere.
+ *
+ * The log is restarted here alone, once the database was flushed. A writer with `synchronous = OFF` does not flush the
+ * new header of a restarted log before the frames behind it: after a power cut the former header may precede a few former
+ * frames, and a recovery would put their old pages into the newer database.
  *
  * This depends on three rules of SQLite (walTryBeginRead, walRestartLog and walCheckpoint in wal.c): a checkpoint copies
  * no frames beyond a reader's mark; the log is not restarted while a reader has a mark in it; and a reader that finds the
- * log completely checkpointed reads only the database and prevents further checkpoints. No clean shutdown is needed:
- * after a crash the next start flushes first.
+ * log completely checkpointed has no mark in it, reads only the database and prevents further checkpoints. No clean
+ * shutdown is needed: after a crash the next start flushes first.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import type Database from "better-sqlite3";
 import { childProgram } from "../../platform/child-program.ts";
+import { LOG_BYTES_KEPT } from "../connection.ts";
 import { DatabaseCheck } from "../file/database-check.ts";
 import { HeldFile } from "../file/held-file.ts";
 import { openFile } from "../file/open-file.ts";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
 
-/** A log of so many frames is checkpointed: SQLite's own default. */
+/** A log of so many frames is checkpointed and restarted: SQLite's own default. */
 const MOVED_FROM_FRAMES = 1000;
 /** More frames than this are checkpointed by a child process: they would block the event loop. */
 const ASIDE_FROM_FRAMES = 4000;
 const CACHE_KIB = 256;
+/** How long a restart of the log waits for another writer. */
+const LOCK_WAIT_MS = 50;
+/** Another program may write between two steps of a restart. */
+const RESTARTS_MAX = 3;
+/** After a restart that a reader prevented. Each one writes a frame. */
+const RESTART_AGAIN_FRAMES = 100;
+const RESTART_AGAIN_MS = 60_000;
 /** So many checks in a row must agree that a log was truncated. */
 const LOOKS = 3;
 /** Referenced for ever: garbage collection would close them. */
@@ -33,11 +45,17 @@ export class LogKeeper {
   readonly #file: string;
   #holding: Database.Database;
   #idle: Database.Database;
+  readonly #writing: Database.Database;
   /** Frames at the last try; the next one waits until the log has grown by `MOVED_FROM_FRAMES`. */
   #triedAtFrames = 0;
-  /** Everything up to the last `settle` is in the database and flushed, and the log may restart. */
+  /** Everything up to the last `settle` is in the database and flushed. */
   #isSettled = false;
+  /** The read transaction prevents a restart of the log; false where it began with a log that was completely checkpointed. */
+  #isKept = false;
+  /** The next restart is due with so many frames, or at this time (monotonic). */
+  #restart = { frames: MOVED_FROM_FRAMES, atMs: Number.POSITIVE_INFINITY };
   /** The log and the database, as these connections have them open, even after a name was removed. */
+  readonly #log: HeldFile;
   readonly #flushed: readonly HeldFile[];
   readonly #check: LogCheck;
   readonly #database: DatabaseCheck;
@@ -48,19 +66,23 @@ export class LogKeeper {
     this.#file = file;
     this.#holding = connect(file);
     this.#idle = connect(file);
+    this.#writing = connect(file, LOCK_WAIT_MS);
     const log = new HeldFile(`${file}-wal`);
     const database = new HeldFile(file);
+    this.#log = log;
     this.#flushed = [log, database];
     this.#check = new LogCheck(log);
     try {
       this.#flush();
       begin(this.#holding);
       this.#database = new DatabaseCheck(database, new HeldFile(`${file}-shm`), () => pageOfBatches(this.#idle));
+      this.#isKept = this.#database.hasUnmoved();
     } catch (error) {
       this.close();
       throw error;
     }
     this.settle();
+    this.#keep();
   }
 
   /** Whether the open database file has no name left. */
@@ -69,7 +91,8 @@ export class LogKeeper {
   }
 
   /**
-   * To be called after a commit: checkpoints the log where it has grown enough. Never throws: failures are retried later.
+   * To be called after a commit: checkpoints and restarts the log where it has grown enough. Never throws: failures are retried
+   * later.
    * @param again tries also where the log has not grown since the last try
    */
   tend({ again = false } = {}): void {
@@ -83,16 +106,20 @@ export class LogKeeper {
     const { log, checkpointed } = frames;
     // Completes a checkpoint that was killed: until then a foreign write to the file could not be distinguished from it.
     if (again && log - checkpointed <= ASIDE_FROM_FRAMES && this.#isBlind()) this.settle();
+    if (again) this.#keep();
     if (log < MOVED_FROM_FRAMES) {
       this.#triedAtFrames = 0;
       return;
     }
-    if (checkpointed === log && this.#isSettled) return;
+    if (checkpointed === log && this.#isSettled) {
+      this.#restartLog();
+      return;
+    }
     const hasGrown = log < this.#triedAtFrames || log >= this.#triedAtFrames + MOVED_FROM_FRAMES;
     if (!hasGrown && !again) return;
     this.#triedAtFrames = log;
     if (log - checkpointed > ASIDE_FROM_FRAMES) this.#moveAside();
-    else this.settle();
+    else if (this.settle()) this.#restartLog();
   }
 
   /**
@@ -112,8 +139,6 @@ export class LogKeeper {
       return false;
     }
     this.#isSettled = true;
-    // A read transaction that begins now has no mark in the log unless there was another write: so the log may restart.
-    this.#advance();
     return true;
   }
 
@@ -165,6 +190,8 @@ export class LogKeeper {
       } finally {
         begin(this.#holding);
       }
+      this.#isKept = this.#database.hasUnmoved();
+      this.#flush();
       this.#database.note();
       return this.#frames().log === 0;
     } catch {
@@ -176,17 +203,20 @@ export class LogKeeper {
   abandon(): void {
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
-    ABANDONED.push(this.#holding, this.#idle);
+    ABANDONED.push(this.#holding, this.#idle, this.#writing);
   }
 
   /** Closes the connections; commits that `settle` could not move stay in the log. Never throws. */
   close(): void {
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
-    for (const db of [this.#holding, this.#idle]) if (db.open) db.close();
+    for (const db of [this.#holding, this.#idle, this.#writing]) if (db.open) db.close();
   }
 
-  /** Moves the held snapshot to the newest state. Writes and checkpoints up to it are flushed before the former is released. */
+  /**
+   * Moves the held snapshot to the newest state. Writes and checkpoints up to it are flushed before the former is released.
+   * The former stays where the log is completely checkpointed: it is the newest then, and a new one would have no mark.
+   */
   #advance(): boolean {
     try {
       begin(this.#idle);
@@ -195,12 +225,80 @@ export class LogKeeper {
     }
     try {
       this.#flush();
+      // Read after `begin`: without a mark in the log, it prevents that frames appended since are moved.
+      if (!this.#database.hasUnmoved()) {
+        end(this.#idle);
+        return true;
+      }
     } catch {
       end(this.#idle);
       return false;
     }
     this.#exchange();
+    this.#isKept = true;
     return true;
+  }
+
+  /**
+   * Restarts a log that is completely checkpointed and flushed, so that the next frames overwrite it. The write lock keeps
+   * other writers out from before the mark in the log is released until a commit of this process has restarted the log and
+   * flushed its header. Where a reader prevents that, the log goes on. Never throws.
+   */
+  #restartLog(): void {
+    try {
+      const { log } = this.#frames();
+      // Nothing is overwritten in an empty file.
+      if (log === 0 && this.#log.size() === 0) return;
+      const isDue = log >= this.#restart.frames || performance.now() >= this.#restart.atMs;
+      if (this.#isKept && !isDue) return;
+      this.#restart = { frames: log + RESTART_AGAIN_FRAMES, atMs: performance.now() + RESTART_AGAIN_MS };
+      for (let tried = 0; tried < RESTARTS_MAX && this.#settleAlone(); tried++) if (this.#commitAnew()) break;
+      if (this.#frames().log < log) this.#restart = { frames: MOVED_FROM_FRAMES, atMs: Number.POSITIVE_INFINITY };
+    } catch {
+      // Tried again later.
+    }
+  }
+
+  /** `settle` while no other program writes: what is left to move and flush is little. */
+  #settleAlone(): boolean {
+    this.#writing.exec("BEGIN IMMEDIATE");
+    try {
+      return this.settle() && !this.#log.isRemoved();
+    } finally {
+      end(this.#writing);
+    }
+  }
+
+  /** Returns false where another program has written since. */
+  #commitAnew(): boolean {
+    const db = this.#writing;
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      if (this.#database.hasUnmoved()) return false;
+      end(this.#holding);
+      this.#isKept = false;
+      // Without a mark in the log. It keeps others from checkpointing the new frames before `advance` has flushed them.
+      begin(this.#holding);
+      const version = db.pragma("user_version", { simple: true });
+      db.pragma(`user_version = ${version}`); // writes a page and changes nothing
+      db.exec("COMMIT");
+    } finally {
+      if (db.inTransaction) db.exec("ROLLBACK");
+    }
+    this.#database.note();
+    this.#advance();
+    return true;
+  }
+
+  /** A read transaction without a mark in the log prevents a restart only while the log has frames that are not checkpointed. */
+  #keep(): void {
+    if (this.#isKept) return;
+    try {
+      if (this.#database.hasUnmoved()) this.#advance();
+    } catch {
+      return;
+    }
+    if (!this.#isKept) this.#restartLog();
   }
 
   #exchange(): void {
@@ -255,10 +353,11 @@ export class LogKeeper {
   }
 }
 
-function connect(file: string): Database.Database {
-  const db = openFile(file, { fileMustExist: true, timeout: 0 });
+function connect(file: string, timeout = 0): Database.Database {
+  const db = openFile(file, { fileMustExist: true, timeout });
   db.pragma("synchronous = FULL");
   db.pragma("wal_autocheckpoint = 0");
+  db.pragma(`journal_size_limit = ${LOG_BYTES_KEPT}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   return db;
 }
