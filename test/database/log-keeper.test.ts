@@ -116,7 +116,7 @@ describe("a log that another program moves without a flush", () => {
   it("goes on behind a reader, and is begun anew once that is gone, without a write for every look", () => {
     const { file, store } = openFile();
     const erp = openErp(file);
-    for (let row = 0; framesOf(erp).log < 900; row++) write(erp, 20_000);
+    while (framesOf(erp).log < 900) write(erp, 20_000);
     store.settle();
     erp.exec("BEGIN");
     erp.prepare("SELECT count(*) FROM erp_own").get();

@@ -214,14 +214,17 @@ describe("a service that refuses a since of more than three days", () => {
   it.each([
     ["a day", DAY_MS],
     ["ten years", 3650 * DAY_MS],
-  ])("is found where it is shorter than the service is quiet, without Date and with a clock behind by %s", async (_, ms) => {
-    const test = await start(2, 5 * HOUR_MS, { dateHeader: false, clockOffsetMs: ms });
-    await run(test, 2 * DAY_MS, 50 * 60_000);
-    expect(held(test)).toEqual([]);
-    test.change(test.ids[1]!, { status: "packed" });
-    await run(test, 12 * 60_000);
-    expect(statuses(test)).toEqual(["accepted", "packed"]);
-  });
+  ])(
+    "is found where it is shorter than the service is quiet, without Date and with a clock behind by %s",
+    async (_, ms) => {
+      const test = await start(2, 5 * HOUR_MS, { dateHeader: false, clockOffsetMs: ms });
+      await run(test, 2 * DAY_MS, 50 * 60_000);
+      expect(held(test)).toEqual([]);
+      test.change(test.ids[1]!, { status: "packed" });
+      await run(test, 12 * 60_000);
+      expect(statuses(test)).toEqual(["accepted", "packed"]);
+    },
+  );
 
   it("is searched for after a start too, with a clock that is behind", async () => {
     const test = await start(2, 5 * HOUR_MS, { dateHeader: false, clockOffsetMs: DAY_MS });
