@@ -217,13 +217,12 @@ export class PullOrders implements Job {
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const saved = loadUnanswered(store);
-    const newestDue = loadNewestDue(store);
-    // All that was delivered under a shared name is confirmed, so that no confirm waits for what was lost.
-    const mark = newestDue === undefined ? loadDelivery(store) : undefined;
+    // Of before it was known that confirms cover one batch each: none waits for what was lost.
+    const mark = loadDelivery(store);
     const isLost = mark !== undefined || (saved !== undefined && (saved.isLost || this.#mayBeLost));
     this.#mayBeLost = true;
     this.#isLossSaved = false;
-    const due = Math.max(newestDue ?? 0, saved?.due ?? 0);
+    const due = Math.max(loadNewestDue(store) ?? 0, saved?.due ?? 0);
     if (mark === undefined && saved !== undefined && saved.isLost === isLost && due === (saved.due ?? 0)) return;
     const since = saved?.since ?? mark?.openedAt ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {

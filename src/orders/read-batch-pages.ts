@@ -149,6 +149,8 @@ export class BatchPagesReader {
       const isStored = page === undefined || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);
       this.#pages.wait(undefined);
+      // Nothing where the batch was: the number of a page is not what the service takes it for.
+      if (page === undefined && first === undefined) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       if (page === undefined) break;
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
       // A batch of its own, which is served as one.

@@ -58,6 +58,16 @@ function servePages<T extends TestBridge>(t: T) {
 const origin = ({ t }: Awaited<ReturnType<typeof start>>) => t.sandbox.url;
 
 describe("a batch whose answer names a next page", () => {
+  it("is not confirmed where its link leads elsewhere and nothing is under the numbers of its pages", async () => {
+    const scene = await start();
+    const ids = createOrders(scene.t, 5);
+    const beside = { next: "http://orders.internal/pages?batch=4&page=2", page: 1, pages: 2, total: 5 };
+    const nothing = { ids: [], status: 204 };
+    scene.serve({ "": { ids: ids.slice(0, 3), beside }, "page=1": nothing, "page=2": nothing });
+    expect(await scene.t.run("orders")).toMatchObject({ error: { code: "answer_shape" } });
+    expect([orderCount(scene.t), scene.isConfirmed()]).toEqual([3, false]);
+  });
+
   itWhole.each<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
     ["next", (link) => ({ beside: { next: link } })],
     ["a link from the root", (link) => ({ beside: { meta: { next_page_url: link.replace(/^.*?(?=\/api)/, "") } } })],
