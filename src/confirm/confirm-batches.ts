@@ -27,7 +27,7 @@ import {
   markCoveredConfirmed,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
-import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
+import { ConfirmWaits, FAILURES_IN_ROW_MAX, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
@@ -35,11 +35,6 @@ import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
 const CONFIRMS_PER_PASS = 200;
-/**
- * So many failures in a row mean that the service is failing, not a batch: pulling goes on, confirms wait for the next
- * pass.
- */
-const FAILURES_IN_ROW_MAX = 3;
 /** Refused confirms retried in one round. */
 const REFUSED_PER_PASS = 20;
 const SERVED_MAX = 1_000;
@@ -75,10 +70,6 @@ export class ConfirmBatches {
   #servedIn: PullPass | undefined;
   /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
   readonly #served = new Map<number, { row: BatchRow; pass: PullPass }>();
-  /**
-   * Batches whose confirm was refused since the last one that was accepted; none is tried before `untilMs` (monotonic).
-   */
-  #forbidden = { batches: new Set<number>(), untilMs: 0 };
   /** The last batch that was served and that no confirm can name. */
   #unnamed: ServedUnnamed | undefined;
 
@@ -100,9 +91,8 @@ export class ConfirmBatches {
 
   /** After refusals of several batches in a row confirms stop until a probe is due; then one is tried. */
   beginPass(pass: PullPass): void {
-    const { batches, untilMs } = this.#forbidden;
-    if (batches.size < FAILURES_IN_ROW_MAX) return;
-    pass.confirmsFailed = FAILURES_IN_ROW_MAX - Number(this.#context.clock.monotonicMs() >= untilMs);
+    const { forbidden } = this.#waits;
+    if (forbidden !== "none") pass.confirmsFailed = FAILURES_IN_ROW_MAX - Number(forbidden === "probe");
   }
 
   /**
@@ -142,6 +132,7 @@ export class ConfirmBatches {
         await this.confirm({ row, seenBefore: true }, pass);
     }
     await this.#retryRefused(pass);
+    if (this.#waits.isUnsaved) await this.#commit(pass, () => {});
     return due.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
 
@@ -160,12 +151,11 @@ export class ConfirmBatches {
     for (const outcome of this.#waits.listUnserved()) {
       const at = isoTime(clock.nowMs());
       const late = await this.#late.find(outcome.row, pass.signal);
-      const isNews = await commit(this.#context, pass.signal, () => {
+      this.#waits.forget(outcome.row.id);
+      const isNews = await this.#commit(pass, () => {
         this.#late.save(late, at);
         if (outcome.form !== undefined) this.#forms.saveProof(outcome.form, true);
         if (outcome.count !== undefined) this.#forms.saveCountOf("changes", outcome.count);
-        this.#waits.forget(outcome.row.id);
-        this.#waits.save();
         return markConfirmed(store, outcome.row, { account: this.#account, at });
       });
       count(pass, "confirmed", Number(isNews));
@@ -188,12 +178,25 @@ export class ConfirmBatches {
   }
 
   async #retryRefused(pass: PullPass): Promise<void> {
-    const { store } = this.#context;
-    if (pass.confirmsFailed > 0 || !this.#waits.beginRefused()) return;
+    // One of them may be the probe after several refusals in a row.
+    const failedMax = this.#waits.forbidden === "probe" ? FAILURES_IN_ROW_MAX - 1 : 0;
+    if (pass.confirmsFailed > failedMax || !this.#waits.areRefusedDue) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
-    await commit(this.#context, pass.signal, () => this.#waits.save());
     const options = { account: this.#account, limit, held: this.#lost.held };
-    for (const row of loadRefusedConfirms(store, options)) await this.confirm({ row, seenBefore: true }, pass);
+    const refused = loadRefusedConfirms(this.#context.store, options);
+    this.#waits.beginRefused(refused.length > 0);
+    if (refused.length > 0) await this.#commit(pass, () => {});
+    for (const row of refused) await this.confirm({ row, seenBefore: true }, pass);
+  }
+
+  /** Commits with the times of retries, where they have changed. */
+  async #commit<T>(pass: PullPass, fn: () => T): Promise<T> {
+    const result = await commit(this.#context, pass.signal, () => {
+      this.#waits.save();
+      return fn();
+    });
+    this.#waits.noteSaved();
+    return result;
   }
 
   /**
@@ -244,10 +247,7 @@ export class ConfirmBatches {
     const { verdict, failure, isSaid, because } = outcome;
     const isForbidden = verdict === "retry" && isSaid && pass.isAnswered;
     const refusedMs = isForbidden ? (planHold(failure, "orders")?.probeAfterMs ?? 0) : 0;
-    if (refusedMs > 0) {
-      this.#forbidden.batches.add(row.id);
-      this.#forbidden.untilMs = Math.max(this.#forbidden.untilMs, this.#context.clock.monotonicMs() + refusedMs);
-    }
+    if (refusedMs > 0) this.#waits.noteForbidden(row.id, refusedMs);
     const isWebPage = failure instanceof ServiceError && failure.isWebPage;
     if (isUnknown && isSaid && !isWebPage && (isForbidden || verdict === "refused") && this.#waits.mayBeUnknown(row))
       return await this.#noteUnknown({ row, failure, waitMs: refusedMs }, pass);
@@ -263,7 +263,7 @@ export class ConfirmBatches {
     const { store, clock, log } = this.#context;
     const at = isoTime(clock.nowMs());
     pass.confirmsFailed = 0;
-    this.#forbidden.batches.clear();
+    this.#waits.noteAccepted();
     const { usual, counts, excess } = outcome;
     if (excess !== undefined)
       log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
@@ -274,7 +274,7 @@ export class ConfirmBatches {
     // no more.
     const late = this.#again.has(row.id) ? [] : await this.#findLate(row, pass.signal);
     const again = this.#countAgain(row, pass);
-    const confirmed = await commit(this.#context, pass.signal, () => {
+    const confirmed = await this.#commit(pass, () => {
       this.#late.save(late, at);
       this.#again.save();
       const by = { account: this.#account, at };
@@ -300,23 +300,22 @@ export class ConfirmBatches {
   ): Promise<void> {
     this.#waits.addUnknown(row, because);
     this.#waits.wait(row, waitMs);
-    await commit(this.#context, pass.signal, () => {
-      this.#waits.save();
+    await this.#commit(pass, () =>
       markConfirmFailed(this.#context.store, row.id, {
         error: this.#textOf(failure),
         reached: because !== undefined,
-      });
-    });
+      }),
+    );
   }
 
   async #noteRefused({ row, failure, isFinal }: FailedConfirm & { isFinal: boolean }, pass: PullPass): Promise<void> {
     this.#waits.noteRefused(row.id);
     if (failure.text === m.orders.unnamedBatch) await this.#countUnnamed(row, pass.signal);
-    const isNews = await commit(this.#context, pass.signal, () => {
-      if (isFinal) this.#waits.save();
-      return markConfirmRefused(this.#context.store, row.id, this.#textOf(failure));
-    });
+    const isNews = await this.#commit(pass, () =>
+      markConfirmRefused(this.#context.store, row.id, this.#textOf(failure)),
+    );
     count(pass, "refused", Number(isNews));
+    if (isFinal) pass.confirmsFailed += 1;
   }
 
   /** @throws the failure, where it ends the pull */
@@ -327,13 +326,14 @@ export class ConfirmBatches {
     const reached = !(failure instanceof ServiceError && failure.effect === "none");
     // Pulls are answered in this pass, so the service is reachable: the failure concerns this batch.
     const unreached = pass.isAnswered && failure.code === "unreachable" ? this.#waits.countUnreached(row) : 0;
-    const failures = unreached > 0 ? unreached : endsPull(failure) ? 0 : row.confirmAttempts;
+    // Attempts that may have reached the service are counted in the row, also over restarts.
+    const tries = endsPull(failure) && (unreached === 0 || !reached) ? 0 : row.confirmAttempts;
+    const failures = Math.max(unreached, tries);
     const isAlone = pass.isAnswered && (isWaitOfOne(failure) || failures >= FAILURES_OF_ONE_MAX);
     if (isAlone) this.#waits.wait(row, askedWaitMs(failure));
-    await commit(this.#context, pass.signal, () => {
-      if (isForbidden || isAlone) this.#waits.save();
-      markConfirmFailed(this.#context.store, row.id, { error: this.#textOf(failure), reached });
-    });
+    await this.#commit(pass, () =>
+      markConfirmFailed(this.#context.store, row.id, { error: this.#textOf(failure), reached }),
+    );
     if (isForbidden || isAlone || unreached > 0) {
       pass.confirmsFailed += 1;
       return;

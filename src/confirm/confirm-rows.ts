@@ -247,6 +247,8 @@ export interface ConfirmTimes {
    */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
+  /** Batches whose confirm was refused in a row; none is sent before that time. */
+  forbidden?: { batches: number[]; until: string };
   /** The largest number of ids that a confirm may name, until then. */
   idsMax?: { size: number; until: string };
   refusedAgainAt: string;

@@ -1,7 +1,8 @@
 /*
  * State of confirms between passes: which batches wait for a retry, and which may have been confirmed by an attempt of
- * unknown outcome. What must outlive a restart is written in the transaction that settles the confirm; after a crash
- * before that the confirm is sent again, with its outcome still unknown.
+ * unknown outcome. Each pass may be a process of its own, so what changes is written in the transaction that settles the
+ * confirm, or at the end of the pass; a pass that changes nothing writes nothing. After a crash before that the confirm
+ * is sent again, with its outcome still unknown.
  */
 
 import { readOrderId } from "../answers/uuid.ts";
@@ -28,6 +29,8 @@ const UNKNOWN_MAX = 200;
  * is repaired sooner.
  */
 const IDS_MAX_FOR_MS = 24 * 3_600_000;
+/** So many failures in a row mean that the service is failing, not a batch. */
+export const FAILURES_IN_ROW_MAX = 3;
 
 /** Why the outcome is unknown: a new form of answer, or the name of a count below the size of the batch. */
 export interface UnknownBecause {
@@ -72,8 +75,15 @@ export class ConfirmWaits {
   readonly #refused = new Set<number>();
   /** How often the batch's confirm failed without an answer while pulls were answered. */
   readonly #unreached = new Map<number, number>();
-  /** Monotonic time of the next retry of refused confirms. */
+  /** Monotonic time of the next retry of refused confirms. Due at first: where none is refused, nothing is saved. */
   #refusedAgainMs: number;
+  /**
+   * Batches whose confirm was refused since the last one that was accepted, as far as they are counted; after several in
+   * a row none is tried before `untilMs` (monotonic).
+   */
+  #forbidden = { batches: new Set<number>(), untilMs: 0 };
+  /** Something that must outlive the process differs from what is saved. */
+  #isUnsaved = false;
   /** The largest number of ids that the service accepts in a confirm, and until when that is assumed (monotonic). */
   #idsMax: { size: number; untilMs: number } | undefined;
 
@@ -81,7 +91,7 @@ export class ConfirmWaits {
     this.#context = context;
     this.#form = form;
     this.#account = account;
-    this.#refusedAgainMs = context.clock.monotonicMs() + REFUSED_AGAIN_MS;
+    this.#refusedAgainMs = context.clock.monotonicMs();
     this.#recall();
   }
 
@@ -99,23 +109,63 @@ export class ConfirmWaits {
   set idsMax(size: number | undefined) {
     const untilMs = this.#context.clock.monotonicMs() + IDS_MAX_FOR_MS;
     this.#idsMax = size === undefined ? undefined : { size, untilMs };
+    this.#isUnsaved = true;
   }
 
-  /** Returns whether refused confirms are due for a retry, and starts the next interval. */
-  beginRefused(): boolean {
-    const nowMs = this.#context.clock.monotonicMs();
-    if (nowMs < this.#refusedAgainMs) return false;
-    this.#refusedAgainMs = nowMs + REFUSED_AGAIN_MS;
-    return true;
+  get isUnsaved(): boolean {
+    return this.#isUnsaved;
+  }
+
+  /** To be called when a transaction with {@link save} is committed. */
+  noteSaved(): void {
+    this.#isUnsaved = false;
+  }
+
+  get areRefusedDue(): boolean {
+    return this.#context.clock.monotonicMs() >= this.#refusedAgainMs;
+  }
+
+  /**
+   * Refused confirms are retried now: starts the next interval.
+   * @param isAny there are any; otherwise the time is not worth a write
+   */
+  beginRefused(isAny: boolean): void {
+    this.#refusedAgainMs = this.#context.clock.monotonicMs() + REFUSED_AGAIN_MS;
+    this.#isUnsaved ||= isAny;
+  }
+
+  /** Whether several confirms in a row were refused, and none was accepted since: `probe` if one may be tried now. */
+  get forbidden(): "none" | "probe" | "all" {
+    const { batches, untilMs } = this.#forbidden;
+    if (batches.size < FAILURES_IN_ROW_MAX) return "none";
+    return this.#context.clock.monotonicMs() >= untilMs ? "probe" : "all";
+  }
+
+  /** The service refuses the batch's confirm for so long, while it answers pulls. */
+  noteForbidden(id: number, forMs: number): void {
+    const { batches, untilMs } = this.#forbidden;
+    if (batches.size < FAILURES_IN_ROW_MAX) batches.add(id);
+    this.#forbidden.untilMs = Math.max(untilMs, this.#context.clock.monotonicMs() + forMs);
+    this.#isUnsaved = true;
+  }
+
+  noteAccepted(): void {
+    if (this.#forbidden.batches.size === 0) return;
+    this.#forbidden.batches.clear();
+    this.#isUnsaved = true;
   }
 
   /**
    * To be called when the service has answered a pull completely. Returns the batches that it has not served for long
-   * enough.
+   * enough. Polls are counted as far as they matter, so that each outcome causes a few writes only.
    */
   listUnserved(): readonly UnknownOutcome[] {
     const sinceMs = this.#context.clock.monotonicMs() - UNSERVED_MS;
-    for (const outcome of this.#unknown.values()) outcome.polls += 1;
+    for (const outcome of this.#unknown.values()) {
+      if (outcome.polls >= UNSERVED_POLLS) continue;
+      outcome.polls += 1;
+      this.#isUnsaved = true;
+    }
     return [...this.#unknown.values()].filter(
       (outcome) => outcome.polls >= UNSERVED_POLLS && outcome.sinceMs <= sinceMs,
     );
@@ -143,23 +193,37 @@ export class ConfirmWaits {
   }
 
   noteRefused(id: number): void {
+    if (this.#refused.has(id)) return;
     if (this.#refused.size >= WAITS_MAX) this.#refused.clear();
     this.#refused.add(id);
+    this.#isUnsaved = true;
   }
 
-  /** A restart shortens and drops no wait; a changed clock extends none beyond its maximum. */
+  /**
+   * A restart shortens and drops no wait; a changed clock extends none beyond its maximum. A time that is out of range is
+   * saved anew, or each process would count from its own start.
+   */
   #recall(): void {
     const { store, clock } = this.#context;
     const times = loadConfirmTimes(store);
     if (times === undefined) return;
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
-    const untilMs = (at: string, maxMs: number) => monotonicMs + clamped(Date.parse(at) - nowMs, maxMs);
+    const untilMs = (at: string, maxMs: number) => {
+      const leftMs = clamped(Date.parse(at) - nowMs, maxMs);
+      this.#isUnsaved ||= leftMs > 0 && leftMs !== Date.parse(at) - nowMs;
+      return monotonicMs + leftMs;
+    };
     this.#refusedAgainMs = untilMs(times.refusedAgainAt, REFUSED_AGAIN_MS);
     for (const { id, tries, dueAt, refusedUntil } of times.waits) {
       const refusedUntilMs = refusedUntil === undefined ? 0 : untilMs(refusedUntil, WAIT_MAX_MS);
       this.#waits.set(id, { tries, untilMs: untilMs(dueAt, WAIT_MAX_MS), refusedUntilMs });
+      this.#nameWait(loadBatchOf(store, id)?.batchId ?? null, id);
     }
     for (const id of times.refused) this.#refused.add(id);
+    if (times.forbidden !== undefined) {
+      const { batches, until } = times.forbidden;
+      this.#forbidden = { batches: new Set(batches), untilMs: untilMs(until, WAIT_MAX_MS) };
+    }
     if (times.idsMax !== undefined)
       this.#idsMax = { size: times.idsMax.size, untilMs: untilMs(times.idsMax.until, IDS_MAX_FOR_MS) };
     for (const { id, since, polls, form, count } of times.doubts) {
@@ -167,13 +231,15 @@ export class ConfirmWaits {
       // Another account never served this batch, so its not being served proves nothing.
       if (row?.state !== "stored" || !isServedBy(row, this.#account)) continue;
       const sinceMs = monotonicMs - clamped(nowMs - Date.parse(since), UNSERVED_MS);
+      this.#isUnsaved ||= Date.parse(since) > nowMs;
       this.#unknown.set(id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls, form, count });
       if (count !== undefined) this.#short.add(id);
     }
   }
 
-  /** To be called inside a transaction. */
+  /** To be called inside a transaction; {@link noteSaved} follows. */
   save(): void {
+    if (!this.#isUnsaved) return;
     const { store, clock } = this.#context;
     const beginMs = clock.nowMs() - clock.monotonicMs();
     const at = (ms: number) => isoTime(Math.round(beginMs + ms));
@@ -192,6 +258,9 @@ export class ConfirmWaits {
         count,
       })),
       refused: [...this.#refused],
+      ...(this.#forbidden.batches.size === 0
+        ? {}
+        : { forbidden: { batches: [...this.#forbidden.batches], until: at(this.#forbidden.untilMs) } }),
       ...(this.#idsMax === undefined ? {} : { idsMax: { size: this.#idsMax.size, until: at(this.#idsMax.untilMs) } }),
       refusedAgainAt: at(this.#refusedAgainMs),
     };
@@ -220,6 +289,7 @@ export class ConfirmWaits {
     if (this.#unknown.has(row.id)) return;
     const sinceMs = this.#context.clock.monotonicMs();
     this.#unknown.set(row.id, { row, orderIds: new Set(idsOf(row)), sinceMs, polls: 0, ...because });
+    this.#isUnsaved = true;
   }
 
   /** A batch that is served has not been confirmed, whatever the outcome of the attempt was. */
@@ -229,6 +299,7 @@ export class ConfirmWaits {
     for (const [id, { orderIds, form, count: name }] of this.#unknown) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
       this.#unknown.delete(id);
+      this.#isUnsaved = true;
       const wait = this.#waits.get(id);
       if (wait !== undefined) this.#waits.set(id, { ...wait, untilMs: wait.refusedUntilMs });
       if (form === undefined && name === undefined) this.#refused.add(id);
@@ -256,21 +327,27 @@ export class ConfirmWaits {
     const key = this.#waitKey(row);
     const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
-    if (this.#named.size >= WAITS_MAX) this.#named.clear();
-    if (row.batchId !== null && !confirmNamesOrders(this.#form, row.batchId)) this.#named.set(row.batchId, key);
+    this.#nameWait(row.batchId, key);
     const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
     const nowMs = this.#context.clock.monotonicMs();
     this.#waits.set(key, { tries, untilMs: nowMs + Math.max(waitMs, refusedMs), refusedUntilMs: nowMs + refusedMs });
+    this.#isUnsaved = true;
     return tries;
   }
 
+  #nameWait(batchId: string | null, key: number): void {
+    if (batchId === null || confirmNamesOrders(this.#form, batchId)) return;
+    if (this.#named.size >= WAITS_MAX) this.#named.clear();
+    this.#named.set(batchId, key);
+  }
+
   forget(id: number): void {
-    this.#unknown.delete(id);
+    const key = confirmNames(this.#form) ? id : 0;
+    const saved = [this.#unknown.delete(id), this.#refused.delete(id), this.#waits.delete(key)];
+    this.#isUnsaved ||= saved.includes(true);
     this.#unusual.delete(id);
     this.#short.delete(id);
-    this.#refused.delete(id);
-    this.#waits.delete(confirmNames(this.#form) ? id : 0);
-    this.#unreached.delete(confirmNames(this.#form) ? id : 0);
+    this.#unreached.delete(key);
   }
 }
 
