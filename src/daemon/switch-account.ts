@@ -36,6 +36,17 @@ const SWEEP_DUE_MS = 3 * HOUR_MS;
 /** Accounts whose positions are kept; the one left longest ago is dropped first. */
 const ACCOUNTS_MAX = 10;
 const STREAMS = [UPDATES_STREAM, TIME_STREAM, COVERED_STREAM, SWEEP_STREAM] as const;
+/** What says nothing of another account. */
+const PASSING = [
+  "anchors",
+  "set_back",
+  "ahead",
+  "called_cancelled",
+  "confirms",
+  "unnamed",
+  "served_again",
+  "repeated_batches",
+] as const;
 
 interface Left {
   at: string;
@@ -72,8 +83,7 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const lastSweep = known?.positions[SWEEP_STREAM];
   saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
   forgetLearned(store);
-  const passing = ["anchors", "set_back", "ahead", "called_cancelled", "confirms", "unnamed", "served_again"] as const;
-  for (const key of passing) deleteMeta(store, key);
+  for (const key of PASSING) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });
   const reads = requestSentSince(store, known?.at ?? isoTime(nowMs - overlapMs), at);
   requestReconcile(store);

@@ -21,6 +21,7 @@ export type MetaKey =
   | "unnamed"
   | "reused_name"
   | "served_again"
+  | "repeated_batches"
   | "anchors"
   | "history"
   | "set_back"

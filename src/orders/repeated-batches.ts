@@ -1,5 +1,10 @@
+import { createHash, hash } from "node:crypto";
 import { resolveSingle } from "../answers/json-path.ts";
 import { kindOf, textOf } from "../answers/json-text.ts";
+import type { Slices } from "../answers/slices.ts";
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+import { loadKnownOrders } from "../pass/held-rows.ts";
 import { contentDigest } from "../records/compare-snapshot.ts";
 import type { OrderMapping } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
@@ -8,6 +13,13 @@ import type { AnswerRecord } from "../records/read-records.ts";
 const RECORDS_MAX = 20_000;
 /** A restored queue or an expired lease repeats a batch under another name once. */
 const TIMES_MAX = 2;
+/** Batches remembered over a restart. */
+const SAVED_MAX = 200;
+/** Records identified in one turn. */
+const RECORDS_PER_TURN = 200;
+
+/** Digest of a batch, the newest row that has it, and how many rows were stored with it. The newest come last. */
+type Saved = [digest: string, batch: number, times: number][];
 
 /** A parsed batch. */
 interface Read {
@@ -16,23 +28,64 @@ interface Read {
 }
 
 /**
- * Detects batches that repeat the content of others, each under a new name, so that they do not fill the table. Counted
- * in memory: a restart costs two more rows for each, or three where the service changes the order of keys in each
- * answer.
+ * Detects batches that repeat the content of others, each under a new name, so that they do not fill the table. Records
+ * are counted in memory. Where each pass is a process of its own, whole batches are counted in `meta.repeated_batches`,
+ * but only those without a new order, so that other batches cause no write; each then has one row more.
  */
 export class RepeatedBatches {
+  readonly #store: Store;
   readonly #mapping: OrderMapping;
   /** By key of a record: in how many rows it is, and the first of them. */
   readonly #met = new Map<string, { times: number; batch: number }>();
   /** Orders of which a record was stored. */
   readonly #known = new Set<string>();
 
-  constructor(mapping: OrderMapping) {
+  constructor(store: Store, mapping: OrderMapping) {
+    this.#store = store;
     this.#mapping = mapping;
   }
 
-  /** Row id of the batch that has all these records; undefined where one is new, or not repeated often enough. */
-  find({ bytes, records }: Read): number | undefined {
+  /**
+   * Digest of what identifies the batch without its name, whatever the order of its records and of their keys. Undefined
+   * where an order is new, so that no such batch counts as repeated.
+   */
+  *digestInSlices({ bytes, records }: Read): Slices<string | undefined> {
+    if (records.length === 0 || records.length > RECORDS_MAX) return undefined;
+    const found: string[] = [];
+    for (let from = 0; from < records.length; from += RECORDS_PER_TURN) {
+      if (from > 0) yield;
+      const part = records.slice(from, from + RECORDS_PER_TURN);
+      const ids = new Set(part.flatMap((record) => (record.ok ? [record.orderId] : [])));
+      if (loadKnownOrders(this.#store, [...ids]).size < ids.size) return undefined;
+      found.push(...part.map((record) => hash("sha256", this.#identityOf(bytes, record))));
+    }
+    const sum = createHash("sha256");
+    for (const each of found.sort()) sum.update(each);
+    return sum.digest("base64url").slice(0, 16);
+  }
+
+  /**
+   * Row id of the batch that has all these records; undefined where one is new, or not repeated often enough.
+   * @param digest of {@link digestInSlices}
+   */
+  find(read: Read, digest: string | undefined): number | undefined {
+    const saved = digest === undefined ? undefined : this.#load().find((each) => each[0] === digest);
+    return this.#findMet(read) ?? ((saved?.[2] ?? 0) >= TIMES_MAX ? saved?.[1] : undefined);
+  }
+
+  /** To be called inside the transaction that stores the batch in a row of its own. */
+  save(digest: string, batch: number): void {
+    const saved = this.#load();
+    const times = saved.find((each) => each[0] === digest)?.[2] ?? 0;
+    const others = saved.filter((each) => each[0] !== digest).slice(1 - SAVED_MAX);
+    saveMetaJson(this.#store, "repeated_batches", [...others, [digest, batch, Math.min(times + 1, TIMES_MAX)]]);
+  }
+
+  #load(): Saved {
+    return loadMetaJson<Saved>(this.#store, "repeated_batches") ?? [];
+  }
+
+  #findMet({ bytes, records }: Read): number | undefined {
     if (records.length > RECORDS_MAX) return undefined;
     let batch: number | undefined;
     for (const record of records) {
@@ -65,11 +118,26 @@ export class RepeatedBatches {
   #keysOf(bytes: Buffer, record: AnswerRecord): (() => string)[] {
     const written = () => record.hash.toString("latin1");
     if (!record.ok || !this.#known.has(record.orderId)) return [written];
-    const time = resolveSingle(bytes, record.span, this.#mapping.paths.updated_at);
-    const keys = [written, () => `says ${contentDigest(bytes, record.span, []).toString("latin1")}`];
-    if (time.state !== "value" || kindOf(bytes, time.span) === "null") return keys;
-    return [...keys, () => `${record.orderId} at ${textOf(bytes, time.span)}`];
+    const keys = [written, () => contentOf(bytes, record)];
+    const timed = this.#timeOf(bytes, record);
+    return timed === undefined ? keys : [...keys, () => timed];
   }
+
+  /** The last of the keys that the record has. */
+  #identityOf(bytes: Buffer, record: AnswerRecord): string {
+    if (!record.ok) return record.hash.toString("latin1");
+    return this.#timeOf(bytes, record) ?? contentOf(bytes, record);
+  }
+
+  #timeOf(bytes: Buffer, { orderId, span }: AnswerRecord & { ok: true }): string | undefined {
+    const time = resolveSingle(bytes, span, this.#mapping.paths.updated_at);
+    if (time.state !== "value" || kindOf(bytes, time.span) === "null") return undefined;
+    return `${orderId} at ${textOf(bytes, time.span)}`;
+  }
+}
+
+function contentOf(bytes: Buffer, { span }: AnswerRecord): string {
+  return `says ${contentDigest(bytes, span, []).toString("latin1")}`;
 }
 
 function dropOldest(of: Map<string, unknown> | Set<string>): void {

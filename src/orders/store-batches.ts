@@ -105,7 +105,7 @@ export class StoreBatches {
     this.#context = context;
     this.#rules = rules;
     this.#journal = journal;
-    this.#repeated = new RepeatedBatches(rules.batch);
+    this.#repeated = new RepeatedBatches(context.store, rules.batch);
     this.kept = new KeptAnswers(context, rules);
     this.#reader = new BatchReader(context, { rules, query });
   }
@@ -272,7 +272,8 @@ export class StoreBatches {
     const newest = newestInSlices(bytes, read.records, reading);
     const { records, ambiguous } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
-    const known = this.#findKnown(read, origin);
+    const digest = await this.#digest(read, origin, pass);
+    const known = this.#findKnown(read, origin, digest);
     const isKnown = known !== undefined;
     const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
     const ofBatch = known?.fingerprint ?? fingerprint;
@@ -314,14 +315,11 @@ export class StoreBatches {
           const isWhole = isLast && !isPartial;
           const waits = unjournaled !== undefined && !isAppended && (isNewer || (isWhole && !isJournaled));
           if (waits) saveUnjournaled(store, unjournaled);
-          return {
-            results,
-            isNew,
-            waits,
-            stored: isWhole
-              ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew })
-              : undefined,
-          };
+          const saved = isWhole
+            ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew })
+            : undefined;
+          if (saved?.seenBefore === false && digest !== undefined) this.#repeated.save(digest, saved.row.id);
+          return { results, isNew, waits, stored: saved };
         });
         isAppended ||= done.waits;
         isNewSoFar = done.isNew;
@@ -344,12 +342,19 @@ export class StoreBatches {
   }
 
   /** The row of a batch that was stored before: as it is, or under another name again and again. */
-  #findKnown(read: ReadBatch, { fresh }: Origin): BatchRow | undefined {
+  #findKnown(read: ReadBatch, { fresh }: Origin, digest: string | undefined): BatchRow | undefined {
     const { store } = this.#context;
     const known = loadBatch(store, read.fingerprint);
-    const id = known === undefined && fresh ? this.#repeated.find(read) : undefined;
+    const id = known === undefined && fresh ? this.#repeated.find(read, digest) : undefined;
     const row = id === undefined ? known : loadBatchOf(store, id);
     return row?.state === "unread" ? undefined : row;
+  }
+
+  /** By which a repeat of the batch is recognized later; undefined where it holds a new order, or has a row already. */
+  async #digest(read: ReadBatch, { fresh }: Origin, { signal }: PullPass): Promise<string | undefined> {
+    const { clock, store } = this.#context;
+    if (!fresh || loadBatch(store, read.fingerprint) !== undefined) return undefined;
+    return await readInTurns(clock, {}, this.#repeated.digestInSlices(read), signal);
   }
 
   /** Whether there is a journal, and the batch was not served last with these very bytes, which wait for it. */

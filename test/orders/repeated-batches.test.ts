@@ -7,6 +7,12 @@ import { itWhole } from "../support/whole.ts";
 const ORDER = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
 const orderOf = (n: number) => ({ ...ORDER, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
 
+function shuffled(order: object, turn: number): object {
+  const members = Object.entries(order);
+  const first = turn % members.length;
+  return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
+}
+
 /** A service that hands out the same orders under a new name each time, whatever it is told. */
 async function startLeased(confirmStatus = 200, write: (order: object) => object = (order) => order) {
   const t = await startTestBridge();
@@ -28,7 +34,7 @@ async function startLeased(confirmStatus = 200, write: (order: object) => object
     handle(request);
     return answer(confirmStatus, confirmStatus === 200 ? { success: true } : { message: "not now" });
   };
-  return { ...t, orders, leases: () => leases };
+  return Object.assign(t, { orders, leases: () => leases });
 }
 
 async function poll(t: TestBridge, minutes: number): Promise<unknown[]> {
@@ -39,6 +45,107 @@ async function poll(t: TestBridge, minutes: number): Promise<unknown[]> {
   }
   return errors;
 }
+
+const SAVED = "SELECT value FROM meta WHERE key = 'repeated_batches'";
+
+/** Each pass is a process of its own, as `sync` in a timer is. */
+async function syncFor(t: TestBridge, minutes: number): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (let at = 0; at < minutes; at++) {
+    await t.restart();
+    errors.push(...(await poll(t, 1)));
+  }
+  return errors;
+}
+
+describe("the same orders under a new batch id in each process", () => {
+  it.each([
+    ["as they are", (order: object) => order],
+    ["with their keys in another order", (order: object, turn: number) => shuffled(order, turn)],
+    [
+      "without a time, with their keys in another order",
+      (order: object, turn: number) => shuffled({ ...order, updated_at: undefined }, turn),
+    ],
+    ["with the time of the delivery", (order: object, turn: number) => ({ ...order, delivered_at: `${1_000 + turn}` })],
+  ] as const)("get three rows: %s", async (_name, write) => {
+    let turn = 0;
+    const t = await startLeased(200, (order) => write(order, ++turn));
+    await syncFor(t, 4);
+    const rows = batchStates(t).length;
+    expect(rows).toBe(3);
+    const saved = t.rows(SAVED);
+    await syncFor(t, 4);
+    expect(batchStates(t)).toHaveLength(rows);
+    expect(t.rows(SAVED)).toEqual(saved);
+  });
+
+  it("get three rows where each process is given them once", async () => {
+    const t = await startLeased();
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    let isGiven = false;
+    service.handle = (request) => {
+      const isPull = request.path.endsWith("/orders");
+      if (isPull && isGiven) t.orders.length = 0;
+      isGiven ||= isPull;
+      return handle(request);
+    };
+    const orders = [...t.orders];
+    for (let times = 0; times < 8; times++) {
+      [isGiven, t.orders.length] = [false, 0];
+      t.orders.push(...orders);
+      await syncFor(t, 1);
+      expect(batchStates(t)).toHaveLength(Math.min(times + 1, 3));
+    }
+  });
+
+  it("get a row of their own with a new order or a newer one among them", async () => {
+    const t = await startLeased();
+    await syncFor(t, 5);
+    const rows = batchStates(t).length;
+    t.orders.push(orderOf(2));
+    await syncFor(t, 1);
+    expect(t.rows("SELECT 1 FROM orders")).toHaveLength(3);
+    expect(batchStates(t).length).toBeGreaterThan(rows);
+    await syncFor(t, 5);
+    const before = batchStates(t).length;
+    t.orders[0] = { ...t.orders[0]!, status: "paid", updated_at: "2026-03-01T11:30:00Z" };
+    await syncFor(t, 1);
+    expect(t.rows("SELECT 1 FROM orders WHERE status = 'paid'")).toHaveLength(1);
+    expect(batchStates(t).length).toBeGreaterThan(before);
+  });
+
+  it("are stored where one has changed without a newer time", async () => {
+    const t = await startLeased();
+    await syncFor(t, 5);
+    t.orders[0] = { ...t.orders[0]!, status: "paid" };
+    await syncFor(t, 1);
+    expect(t.rows("SELECT 1 FROM owed_reads UNION SELECT 1 FROM orders WHERE status = 'paid'")).toHaveLength(1);
+  });
+
+  it("get a row again where theirs was removed, and then no more", async () => {
+    const t = await startLeased();
+    await syncFor(t, 5);
+    t.bridge.store.db.prepare("DELETE FROM batches").run();
+    await syncFor(t, 5);
+    expect(batchStates(t)).toHaveLength(1);
+  });
+
+  it("are told as a confirm without effect", async () => {
+    const t = await startLeased();
+    expect((await syncFor(t, 60)).at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
+    expect(batchStates(t).length).toBeLessThan(5);
+  });
+});
+
+it("writes nothing of batches that bring new orders", async () => {
+  const t = await startTestBridge();
+  for (let times = 0; times < 3; times++) {
+    t.sandbox.service.createOrder();
+    await t.run("orders");
+  }
+  expect(t.rows(SAVED)).toEqual([]);
+});
 
 describe("the same orders under a new batch id each time", () => {
   itWhole("are asked for once in a pass, stand in no more rows, and are told as a confirm without effect", async () => {
@@ -53,12 +160,6 @@ describe("the same orders under a new batch id each time", () => {
     expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
   });
 
-  const shuffled = (order: object, turn: number) => {
-    const members = Object.entries(order);
-    const first = turn % members.length;
-    return Object.fromEntries([...members.slice(first), ...members.slice(0, first)]);
-  };
-
   itWhole("are the same with their keys in another order", async () => {
     let turn = 0;
     const t = await startLeased(200, (order) => shuffled(order, ++turn));
@@ -66,6 +167,26 @@ describe("the same orders under a new batch id each time", () => {
     expect(t.leases()).toBeLessThan(6);
     await poll(t, 10);
     expect(batchStates(t)).toHaveLength(3);
+  });
+
+  it("are the same with their keys in another order, and where batches hold others of them each time", async () => {
+    let turn = 0;
+    const t = await startLeased(200, (order) => shuffled(order, ++turn));
+    const all = [0, 1, 2, 3].map(orderOf);
+    for (const [first, second] of [
+      [0, 1],
+      [2, 3],
+      [1, 2],
+      [3, 0],
+      [0, 2],
+      [1, 3],
+      [2, 0],
+      [3, 1],
+    ] as const) {
+      t.orders.splice(0, t.orders.length, all[first]!, all[second]!);
+      await poll(t, 1);
+    }
+    expect(batchStates(t).length).toBeLessThan(7);
   });
 
   itWhole("are the same where each record says when it was handed out", async () => {
