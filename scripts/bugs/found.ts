@@ -110,20 +110,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "the same orders under another name taken for others",
-      "src/orders/repeated-batches.ts",
-      "if (records.length > RECORDS_MAX) return undefined;",
-      "if (records.length >= 0) return undefined;",
+      "src/orders/store-batches.ts",
+      "known === undefined && fresh ? this.#repeated.find(",
+      "known === undefined && !fresh ? this.#repeated.find(",
     ),
     draws: { step: { do: "forget confirms" } },
-  },
-  {
-    ...one(
-      "the same orders in another order of keys taken for others",
-      "src/orders/repeated-batches.ts",
-      "if (!record.ok || !this.#known.has(record.orderId)) return [written];",
-      "if (!record.ok || record.orderId !== null) return [written];",
-    ),
-    draws: { forms: { shuffleKeys: true }, step: { do: "forget confirms" } },
   },
   {
     ...one(
@@ -693,6 +684,58 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       replace: "isReadable ? written : written",
     },
     "src/records/read-records.ts",
+  ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "the same orders in another order of keys taken for others",
+    {
+      in: "#keysOf",
+      find: "!this.#known.has(record.orderId)",
+      replace: "record.orderId !== null",
+    },
+    "src/orders/repeated-batches.ts",
+  ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "the same orders in another order of keys taken for others by the next process",
+    { in: "#identityOf", find: "?? contentOf(bytes, record)", replace: '?? record.hash.toString("latin1")' },
+    "src/orders/repeated-batches.ts",
+  ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "repeated batches forgotten by each process",
+    { in: "save", find: "Math.min(times + 1, TIMES_MAX)", replace: "1" },
+    "src/orders/repeated-batches.ts",
+  ),
+  tested(
+    "test/orders/repeated-batches.test.ts",
+    "a batch with a new order taken for a repeated one",
+    { in: "digestInSlices", find: "return undefined;\n      found.push(", replace: "continue;\n      found.push(" },
+    "src/orders/repeated-batches.ts",
+  ),
+  tested(
+    "test/confirm/confirm-restarts.test.ts",
+    "the time at which refused confirms are repeated is not saved",
+    { in: "beginRefused", find: "||= isAny", replace: "||= false" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/confirm-restarts.test.ts",
+    "a clock that was set back postpones refused confirms",
+    { in: "#recall", find: "this.#isUnsaved ||= leftMs > 0 &&", replace: "this.#isUnsaved ||= leftMs < 0 &&" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/confirm-restarts.test.ts",
+    "refusals in a row forgotten by each process",
+    { in: "#recall", find: "times.forbidden !== undefined", replace: "times.forbidden === null" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/confirm-restarts.test.ts",
+    "polls without a batch of unknown outcome forgotten by each process",
+    { in: "listUnserved", find: "this.#isUnsaved = true;", replace: "" },
+    "src/confirm/confirm-waits.ts",
   ),
   tested(
     "test/orders/repeated-batches.test.ts",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const NEXT = { handOut: "next", redeliverAfterMs: null, batchSize: 1 } as const;
 const MINUTE_MS = 60_000;
@@ -45,14 +46,14 @@ describe("a refused confirm, where each pass is a process of its own", () => {
     expectComplete(t);
   });
 
-  it("is repeated by a pass that runs once in six hours", async () => {
+  itWhole("is repeated by a pass that runs once in six hours", async () => {
     const { t, mend } = await startRefusing(2, FALSE);
     mend();
     await syncFor(t, 6 * HOUR_MS, 6 * HOUR_MS);
     expectComplete(t);
   });
 
-  it.each([
+  itSome(1)([
     ["back by a day", -DAY_MS, 0],
     ["back by a year", -365 * DAY_MS, 0],
     ["forward by a day", DAY_MS, 1],
@@ -74,7 +75,7 @@ describe("a refused confirm, where each pass is a process of its own", () => {
     expectComplete(t);
   });
 
-  it("causes no write an hour where none is refused", async () => {
+  itWhole("causes no write an hour where none is refused", async () => {
     const t = await startTestBridge({ sandbox: { options: NEXT } });
     createOrders(t, 1);
     await syncFor(t, 3 * HOUR_MS, 30 * MINUTE_MS);
@@ -82,7 +83,7 @@ describe("a refused confirm, where each pass is a process of its own", () => {
     expectComplete(t);
   });
 
-  it("is repeated while the confirm of another batch breaks off each time", async () => {
+  itWhole("is repeated while the confirm of another batch breaks off each time", async () => {
     const { t, mend } = await startRefusing(1, FALSE);
     mend();
     t.sandbox.faults.add({ match: { path: "confirm" }, times: 1, do: { kind: "reset" } });
@@ -109,7 +110,7 @@ describe("confirms refused with 403 while orders are answered, where each pass i
     expectComplete(t);
   });
 
-  it("wait no longer than an hour where the clock is set back", async () => {
+  itWhole("wait no longer than an hour where the clock is set back", async () => {
     const { t, mend } = await startRefusing(20, { kind: "status", status: 403 });
     t.clock.jump(-DAY_MS);
     mend();
@@ -149,7 +150,7 @@ describe("a confirm of unknown outcome, where each pass is a process of its own"
     expect(batchStates(t)).toEqual(["confirmed"]);
   });
 
-  it("is counted from the present where the clock is set back", async () => {
+  itWhole("is counted from the present where the clock is set back", async () => {
     const t = await startTestBridge({ sandbox: { options: NEXT } });
     createOrders(t, 1);
     t.sandbox.faults.add({ match: { path: "confirm" }, when: "after", do: { kind: "reset" } });
