@@ -41,7 +41,7 @@ import { commit } from "../pass/commit.ts";
 import { firstPosition } from "../pass/first-position.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadNewestTimestamp, loadWatermark, saveWatermark } from "../pass/position-rows.ts";
+import { loadNewestTimestamp, loadWatermark, saveWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -240,7 +240,7 @@ export class StoreBatches {
     if (origin.mayHaveAsked === true) return;
     pass.isAccounted = true;
     const isOpen = loadDelivery(store) !== undefined || loadUnanswered(store)?.due !== undefined;
-    if (!isOpen && (origin.date === undefined || loadWatermark(store, "updates") !== undefined)) return;
+    if (!isOpen && (origin.date === undefined || loadWatermark(store, UPDATES_STREAM) !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
       this.#saveFirstWatermark(origin);
       closeDelivery(store);
@@ -430,12 +430,12 @@ export class StoreBatches {
    */
   #saveFirstWatermark({ date, at, account }: Pick<Origin, "date" | "at" | "account">): void {
     const { store, clock } = this.#context;
-    if (loadWatermark(store, "updates") !== undefined) return;
+    if (loadWatermark(store, UPDATES_STREAM) !== undefined) return;
     const pulled = loadFirstDate(store, account ?? null);
     const { timezone } = this.#rules.plan;
     const times = { nowMs: clock.nowMs(), timezone };
     const first = firstPosition(pulled === undefined ? date : (pulled ?? undefined), loadNewestTimestamp(store), times);
-    if (first !== undefined) saveWatermark(store, "updates", first, at);
+    if (first !== undefined) saveWatermark(store, UPDATES_STREAM, first, at);
   }
 }
 

@@ -7,7 +7,7 @@ import { select } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { batches, feedSent, feeds, orders, statusRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { loadWatermark } from "../pass/position-rows.ts";
+import { loadWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import type { Candidate } from "../updates/reads/control-rows.ts";
 import { loadLearned } from "../updates/times/learned-rows.ts";
 
@@ -41,7 +41,7 @@ export function loadProbeKnowledge(store: Store) {
          ORDER BY order_key DESC LIMIT 1`,
       )
       .get(),
-    watermark: loadWatermark(store, "updates"),
+    watermark: loadWatermark(store, UPDATES_STREAM),
     learned: loadLearned(store),
     batches: all<Pick<NamedRow<typeof batches>, "state"> & { hasId: number; count: number; largest: number }>(
       `SELECT state, service_batch_id IS NOT NULL AS hasId, count(*) AS count, max(order_count) AS largest

@@ -145,8 +145,8 @@ export class FindCutChanges {
       saveLearned(store, { ...learned, fewWhole: noteFewWhole(learned.fewWhole, cut.size) });
     }
     if (covered !== undefined) saveWatermark(store, COVERED_STREAM, covered, at);
-    if (high.text !== "" && mayMove(high.text, loadWatermark(store, "updates"), client.serviceNow, this.#follow))
-      saveWatermark(store, "updates", high.text, at);
+    if (high.text !== "" && mayMove(high.text, loadWatermark(store, UPDATES_STREAM), client.serviceNow, this.#follow))
+      saveWatermark(store, UPDATES_STREAM, high.text, at);
   }
 
   #saveHold(cut: Cut, at: string): void {

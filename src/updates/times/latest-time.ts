@@ -1,6 +1,6 @@
 /* The latest time that the service can have written by now. A later timestamp is in the future and proves nothing. */
 import type { JobContext } from "../../pass/job.ts";
-import { loadWatermark } from "../../pass/position-rows.ts";
+import { loadWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { AHEAD_MS, isFromFuture, liesAhead } from "../pages/follow.ts";
 import { loadAhead, loadLearned } from "./learned-rows.ts";
@@ -14,7 +14,7 @@ type Context = Pick<JobContext, "store" | "client" | "clock">;
 export function latestTime({ store, client, clock }: Context, timezone: string): string | undefined {
   if (client.serviceNow !== undefined || loadAhead(store)?.isProven !== true) return client.serviceNow;
   const nowMs = clock.nowMs();
-  const isSetBack = liesAhead(loadWatermark(store, "updates"), nowMs, loadLearned(store).form, { timezone });
+  const isSetBack = liesAhead(loadWatermark(store, UPDATES_STREAM), nowMs, loadLearned(store).form, { timezone });
   return isSetBack ? undefined : isoTime(nowMs + AHEAD_MS);
 }
 
