@@ -378,7 +378,7 @@ export class ConfirmBatches {
     if (!confirmNames(this.#form))
       return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
     if (!isMarked || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-    return isNameShared(loadNameUse(store, this.#account));
+    return isNameShared(loadNameUse(store));
   }
 
   /**

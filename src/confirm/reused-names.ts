@@ -3,7 +3,6 @@
  * was delivered under it, an answer that was lost included. It waits like a confirm that names nothing. A restored service
  * that numbers its batches anew uses each name once more, but not one name again and again.
  */
-import { SERVED_HERE } from "../batches/batch-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
@@ -13,7 +12,7 @@ const REUSES_MIN = 2;
 /** Among so many batches uses of a name are counted, and for so many after the last reuse names count as reused. */
 const REUSED_FOR = 200;
 
-/** What the batches of an account show about their names. */
+/** What the batches show about their names, also those of another address: it is mostly the same service. */
 export interface NameUse {
   /** The newest batch; a null name: its confirm names its orders. Undefined: none has come yet. */
   newest: { id: number; name: string | null } | undefined;
@@ -24,7 +23,6 @@ export interface NameUse {
 
 /** A name came again with other orders. */
 interface Reuse {
-  account: string;
   /** Row id of the newest batch before. */
   after: number;
   times: number;
@@ -43,30 +41,29 @@ function timesReused({ newest, reused }: Pick<NameUse, "newest" | "reused">): nu
   return newest.id - reused.after <= REUSED_FOR ? reused.times : 0;
 }
 
-export function loadNameUse(store: Store, account: string): NameUse {
+export function loadNameUse(store: Store): NameUse {
   const newest = store
     .prepare<{ id: number; name: string | null }>(
-      `SELECT id, service_batch_id AS name FROM batches WHERE state <> 'unread' AND ${SERVED_HERE} ORDER BY id DESC LIMIT 1`,
+      "SELECT id, service_batch_id AS name FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1",
     )
-    .get({ account });
-  const saved = loadMetaJson<Reuse>(store, "reused_name");
-  const reused = saved?.account === account ? saved : undefined;
+    .get();
+  const reused = loadMetaJson<Reuse>(store, "reused_name");
   const name = newest?.name ?? undefined;
   // Not asked where it decides nothing: of a shop with one name only it would read all rows.
   const isAsked = name !== undefined && timesReused({ newest, reused }) < REUSES_MIN;
-  const sql = `SELECT EXISTS (SELECT 1 FROM batches WHERE service_batch_id <> @name AND ${SERVED_HERE})`;
-  return { newest, hasOthers: isAsked && onlyValue<number>(store, sql, { account, name }) === 1, reused };
+  const sql = "SELECT EXISTS (SELECT 1 FROM batches WHERE service_batch_id <> ?)";
+  return { newest, hasOthers: isAsked && onlyValue<number>(store, sql, name) === 1, reused };
 }
 
 /** To be called in the transaction that stores a batch of new orders alone, before its row is saved. */
-export function noteName(store: Store, name: string, account: string): void {
-  const { newest, reused } = loadNameUse(store, account);
+export function noteName(store: Store, name: string): void {
+  const { newest, reused } = loadNameUse(store);
   if (newest === undefined) return;
-  const sql = `SELECT count(*) FROM batches WHERE id > @from AND service_batch_id = @name AND ${SERVED_HERE}`;
-  const uses = onlyValue<number>(store, sql, { account, name, from: newest.id - REUSED_FOR });
+  const sql = "SELECT count(*) FROM batches WHERE id > ? AND service_batch_id = ?";
+  const uses = onlyValue<number>(store, sql, newest.id - REUSED_FOR, name);
   if (uses === 0) return;
   // A day with two batches has two of one name, one after the other, like the day before.
   const before = timesReused({ newest, reused }) + Number(newest.name === name);
   const times = Math.min(Math.max(before, uses), REUSES_MIN);
-  saveMetaJson(store, "reused_name", { account, after: newest.id, times } satisfies Reuse);
+  saveMetaJson(store, "reused_name", { after: newest.id, times } satisfies Reuse);
 }

@@ -208,9 +208,9 @@ export class PullOrders implements Job {
 
   /** Whether the confirm of the next batch may cover an answer that is lost until then. */
   #needsMark(): boolean {
-    const { confirm, account } = this.#options.rules;
+    const { confirm } = this.#options.rules;
     if (confirmNamesOrders(confirm, "0")) return false;
-    return !confirmNames(confirm) || isNameShared(loadNameUse(this.#context.store, account));
+    return !confirmNames(confirm) || isNameShared(loadNameUse(this.#context.store));
   }
 
   /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */

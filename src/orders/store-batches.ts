@@ -410,7 +410,7 @@ export class StoreBatches {
       const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
       return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh };
     }
-    if (batch.isNew && batchId !== null) noteName(store, batchId, batch.account ?? this.#rules.account);
+    if (batch.isNew && batchId !== null) noteName(store, batchId);
     const row = saveStoredBatch(store, {
       fingerprint: batch.fingerprint,
       batchId,

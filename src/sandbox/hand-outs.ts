@@ -30,7 +30,7 @@ function batchIdLiteral(index: number, kind: SandboxOptions["batchIdKind"]): str
     case "none":
       return null;
     case "constant":
-      return '"orders"';
+      return '"batch"';
     case "string":
       return `"batch-${index + 1}"`;
     case "number":

@@ -16,7 +16,7 @@ import { itWhole } from "../support/whole.ts";
 
 const lostGet: FaultRule = { match: { path: "orders" }, when: "after", do: { kind: "reset" } };
 const holds = ({ rows }: TestBridge) => rows("SELECT area, reason FROM holds");
-const reused = (times: number) => ({ account: "here", after: 9, times });
+const reused = (times: number) => ({ after: 9, times });
 
 describe("isNameShared", () => {
   const newest = { id: 10, name: '"mon"' };
@@ -34,7 +34,6 @@ describe("isNameShared", () => {
 });
 
 describe("noteName", () => {
-  const account = "here";
   it.each([
     ["one name for all", "aaa", [true, true, true]],
     ["two names in turn", "ababab", [true, false, false, false, true, true]],
@@ -47,7 +46,7 @@ describe("noteName", () => {
     const { store } = t.bridge;
     const shared = [...names].map((name, at) => {
       store.write(() => {
-        noteName(store, name, account);
+        noteName(store, name);
         const row = {
           fingerprint: String(at),
           batchId: name,
@@ -56,9 +55,9 @@ describe("noteName", () => {
           at: "",
           confirmAttempts: 0,
         };
-        saveStoredBatch(store, { ...row, account });
+        saveStoredBatch(store, { ...row, account: null });
       });
-      return isNameShared(loadNameUse(store, account));
+      return isNameShared(loadNameUse(store));
     });
     expect(shared).toEqual(expected);
   });
