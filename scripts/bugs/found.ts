@@ -819,4 +819,20 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { batchId: "constant", confirm: "batch_id", handOut: "next" } },
   },
+  tested(
+    "test/confirm/late-orders.test.ts",
+    "an order that left its batch before the confirm is not read",
+    { in: "listLeft", find: "!served.has(orderId)", replace: "false && !served.has(orderId)" },
+    "src/confirm/late-orders.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a batch of which nothing is under the number of its first page counts as read",
+    {
+      in: "#readOnce",
+      find: "page === undefined && first === undefined",
+      replace: "page === undefined && first?.records.length === 0",
+    },
+    "src/orders/read-batch-pages.ts",
+  ),
 ];

@@ -62,7 +62,9 @@ const SOURCES = `### Where rows may come from, and what that costs
   joins or sorts costs what SQLite needs for it besides. Give a feed of many rows a schedule that fits, such as \`*/10 * * * *\`.
 - A \`file\` is opened for reading only, anew at every run, so that a file that was replaced is met as it is. In WAL mode its
   writers notice nothing; the user of erp-bridge then needs the right to write its folder, because SQLite keeps the index
-  of the log there. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
+  of the log there. SQLite gives the log and its index the rights of the file, whoever makes them first: where the writers are another user, both
+  need a group in common, and the file the right to write for it (\`chmod 660\`, and \`umask 007\` in the writer). Otherwise writes fail once
+  erp-bridge has read the file. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
 - \`erp.write_within\` has no effect on a view, on a \`query\` without \`file\`, and on a table that is read like a view: their values are
   seen, and not when the ERP writes. Of a table and of a \`file\` [each write counts](operations.md#the-erp-has-not-written-its-table-of-feed-for-n-min).
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.

@@ -17,6 +17,7 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {
+  loadOthersOf,
   loadRefusedConfirms,
   loadUnconfirmed,
   markAllConfirmed,
@@ -349,13 +350,15 @@ export class ConfirmBatches {
 
   /** Orders to read again. A confirm that names nothing confirms all waiting batches. */
   async #findLate(row: BatchRow, signal: AbortSignal): Promise<string[]> {
-    const others = confirmNames(this.#form)
-      ? []
-      : loadUnconfirmed(this.#context.store, { account: this.#account, limit: CONFIRMS_PER_PASS });
+    const { store } = this.#context;
+    const isNamed = confirmNames(this.#form);
+    const others = isNamed
+      ? loadOthersOf(store, row, this.#account)
+      : loadUnconfirmed(store, { account: this.#account, limit: CONFIRMS_PER_PASS });
     const late: string[] = [];
     for (const each of [row, ...others.filter(({ id }) => id !== row.id)])
       late.push(...(await this.#late.find(each, signal)));
-    return late;
+    return isNamed ? [...new Set([...late, ...others.flatMap((each) => this.#late.listLeft(each, row))])] : late;
   }
 
   /** Counts deliveries of a batch that no confirm can name; saved at powers of two, to save writes. */

@@ -45,6 +45,17 @@ export function loadUnconfirmed(store: Store, options: DueOptions): BatchRow[] {
     .all(dueParameters(options));
 }
 
+/** Other unconfirmed rows of the batch: as it was served before, with other orders under the same name. */
+export function loadOthersOf(
+  store: Store,
+  { id, batchId }: Pick<BatchRow, "id" | "batchId">,
+  account: string,
+): BatchRow[] {
+  const inState = (state: string) => `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_${state}
+    WHERE state = '${state}' AND service_batch_id = @batchId AND id <> @id AND ${SERVED_HERE}`;
+  return store.prepare<BatchRow>(`${inState("stored")} UNION ALL ${inState("refused")}`).all({ id, batchId, account });
+}
+
 /** Refused confirms that are still retried, least tried first. */
 export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow[] {
   return store

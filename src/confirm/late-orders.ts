@@ -79,6 +79,16 @@ export class LateOrders {
     return late.slice(0, Math.max(room, 0));
   }
 
+  /**
+   * Open orders that the batch had when it was served before and has no more: they left it unconfirmed, mostly because they
+   * were cancelled, and a service that lists changes of confirmed orders only never says so.
+   */
+  listLeft(before: Confirmed, batch: Confirmed): string[] {
+    const served = new Set(listServed(batch));
+    const left = listServed(before).filter((orderId) => !served.has(orderId));
+    return loadOpen(this.#context.store, left.slice(0, Math.max(this.#countRoom(), 0))).map(({ orderId }) => orderId);
+  }
+
   /** To be called inside the transaction that moves the position of changes. */
   savePassed(at: string): void {
     const batches = this.#duringPass ?? [];

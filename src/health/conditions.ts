@@ -47,6 +47,8 @@ const SILENT_MS = 60_000;
  * itself.
  */
 const LATE_MS = 15 * 60_000;
+/** A pass within so long shows that reads are tried, also where the daemon does not run. */
+const PASSES_MS = 60 * 60_000;
 /** A flow that runs this rarely may not have had its first run yet: until then its silence means nothing. */
 const RARE_S = 3_600;
 
@@ -272,9 +274,11 @@ function ofReads(facts: Facts, now: Now): Condition[] {
   if (unreadableTimes > 0) silent.push(make("unreadable_times", "updates", null, { count: unreadableTimes }));
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");
+  // Passes may be processes of their own; where there are none, not running is what is told.
+  const lastAt = flow?.lastSuccessAt ?? null;
+  const isRead = now.isRunning || (lastAt !== null && !isLongAgo(lastAt, now.nowMs, PASSES_MS));
   const isReportedByFlow =
-    !now.isRunning ||
-    (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
+    !isRead || (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
   const isLate = late !== undefined && !isReportedByFlow;
   return isLate ? [make("late_reads", "updates", late.since, { count: late.count, why }), ...silent] : silent;
 }

@@ -48,6 +48,30 @@ describe("an order whose confirm comes late", () => {
     expect([owed(test), test.snapshots(late)]).toEqual([[], 1]);
   });
 
+  it("is read where it left its batch before the confirm, however little has changed since", async () => {
+    const test = await startFollowed(1, {
+      service: { handOut: "repeat", updates: { scope: "confirmed", carry: "whole" } },
+    });
+    await test.poll();
+    const { service, faults } = test.sandbox;
+    const [gone, stays] = [service.createOrder(), service.createOrder()];
+    faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 500 } });
+    await test.run("orders");
+    const [{ name } = { name: "" }] = test.rows<{ name: string }>(
+      "SELECT service_batch_id AS name FROM batches WHERE state = 'stored'",
+    );
+    test.change(gone, { status: "cancelled" });
+    const body = `{"batch_id":${name},"orders":[${service.newestText(stays)}]}`;
+    faults.clear();
+    faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    test.clock.advance(10 * MINUTE);
+    await test.run("orders");
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    expect(owed(test)).toEqual([gone]);
+    await test.poll();
+    expect(test.statusOf(gone).status).toBe("cancelled");
+  });
+
   itWhole("is read as well where the confirm names nothing", async () => {
     const { test, late } = await confirmLate(20, {
       settings: { orders: { confirm: { body: {} } } },

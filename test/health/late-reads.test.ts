@@ -92,7 +92,12 @@ describe("an order that is to be read and cannot be", () => {
     expect(codes({ holds: [{ area: "orders", reason: "payment", since: ago(5), detail: null }] })).toEqual([
       "hold_payment",
     ]);
-    expect(codes({}, { ...RUNNING, isRunning: false })).toEqual(["not_running"]);
+    const stopped = { ...RUNNING, isRunning: false };
+    expect(codes({ flows: [flowOf("updates", { lastSuccessAt: ago(90) })] }, stopped)).toEqual(["not_running"]);
+    expect(codes({ flows: [flowOf("updates", { lastSuccessAt: ago(1) })] }, stopped)).toEqual([
+      "not_running",
+      "late_reads",
+    ]);
     expect(JSON.stringify(withoutForeignWords(factsOf({ queuedReads })))).not.toContain("Anna");
   });
 });
