@@ -1031,8 +1031,8 @@ const OF_MODES: readonly PlantedBug[] = [
   tested(
     MODES,
     "a saved database gets rights that nobody gave",
-    { in: "saveHeld", find: "modeOfNew(file, PARTIAL)", replace: "0o660" },
-    "src/backup/save-held.ts",
+    { in: "saveUnlinked", find: "modeOfNew(file, PARTIAL)", replace: "0o660" },
+    "src/backup/save-unlinked.ts",
   ),
 ];
 

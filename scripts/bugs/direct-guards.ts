@@ -5,7 +5,7 @@ import { hash } from "node:crypto";
 import { closeSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { saveHeld } from "../../src/backup/save-held.ts";
+import { saveUnlinked } from "../../src/backup/save-unlinked.ts";
 import { isSameBody, writeBody } from "../../src/batches/keep-body.ts";
 import { restoreDatabase } from "../../src/cli/restore-bridge.ts";
 import type { LoadedConfig } from "../../src/config/load.ts";
@@ -216,7 +216,7 @@ export const GUARD_CHECKS: Readonly<Record<string, Check>> = {
   "copy of nothing": () =>
     withOpen(async (store) => {
       store.db.backup = () => Promise.resolve({ totalPages: 0, remainingPages: 0 });
-      const saved = await saveHeld(store, Date.parse(AT));
+      const saved = await saveUnlinked(store, Date.parse(AT));
       return saved === undefined ? undefined : "a copy of nothing counts as what was saved";
     }),
   "unclean end": () =>

@@ -54,7 +54,7 @@ const OF_FILES: readonly PlantedBug[] = [
     "  if (met !== undefined) {\n",
     '  if (met?.code === "internal") {\n',
   ]),
-  direct("copy of nothing", "a copy of nothing counts", "src/backup/save-held.ts", [
+  direct("copy of nothing", "a copy of nothing counts", "src/backup/save-unlinked.ts", [
     "if ((await store.db.backup(partial)).totalPages === 0) return undefined;",
     "await store.db.backup(partial);",
   ]),

@@ -225,7 +225,7 @@ async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolea
 /** Exits without closing: SQLite would write to files that it did not open. */
 async function leave(error: BridgeError, { log, bridge }: Running): Promise<never> {
   log.error({ errorCode: error.code }, error.inFull);
-  const copy = await bridge.saveHeld();
+  const copy = await bridge.saveUnlinked();
   if (copy !== undefined) log.error({ copy }, m.daemon.heldSaved({ copy }));
   const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));

@@ -1,4 +1,4 @@
-import { saveHeld } from "../backup/save-held.ts";
+import { saveUnlinked } from "../backup/save-unlinked.ts";
 import type { ReadSpace } from "../backup/watch-disk.ts";
 import { acceptedConfig } from "../config/accepted.ts";
 import { handedOverSecret } from "../config/credential.ts";
@@ -263,8 +263,8 @@ export class Bridge {
   }
 
   /** Saves a copy of the open database after its files were removed or replaced. Returns the copy's name. */
-  saveHeld(): Promise<string | undefined> {
-    return saveHeld(this.store, this.context.clock.nowMs());
+  saveUnlinked(): Promise<string | undefined> {
+    return saveUnlinked(this.store, this.context.clock.nowMs());
   }
 
   /** Name of a flow that hangs until the process is restarted; undefined where none does. */
@@ -337,7 +337,7 @@ export class Bridge {
     this.#mirror?.close();
     this.#endJobs();
     // A log that was removed is deleted when the connection closes, so its content is saved first.
-    if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveHeld();
+    if (this.#isLogRemoved && this.store.db.open && !this.store.settle()) await this.saveUnlinked();
     this.store.close();
     this.#lock.release();
   }

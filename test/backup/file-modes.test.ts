@@ -1,6 +1,6 @@
 import { chmodSync, rmSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { saveHeld } from "../../src/backup/save-held.ts";
+import { saveUnlinked } from "../../src/backup/save-unlinked.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { startScene } from "../support/restored.ts";
@@ -27,7 +27,7 @@ describe("the rights of a database", () => {
   it("that was saved from an open connection are those of a new database", async () => {
     const folder = tempFolder();
     using store = openStore({ path: `${folder}/bridge.db`, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
-    const saved = await saveHeld(store, 0);
+    const saved = await saveUnlinked(store, 0);
     expect(modeOf(saved ?? "")).toBe(modeOf(store.path));
   });
 });

@@ -5,7 +5,7 @@
  * transaction. Compares size and modification time, and reads two pages where these have changed.
  */
 import { endianness } from "node:os";
-import type { HeldFile } from "./held-file.ts";
+import type { SqliteFile } from "./sqlite-file.ts";
 
 // Offsets in SQLite's file format, section 1.3, and in the WAL index (wal.c: WalIndexHdr, WalCkptInfo).
 const HEADER_BYTES = 100;
@@ -39,14 +39,14 @@ interface Known {
 }
 
 export class DatabaseCheck {
-  readonly #database: HeldFile;
-  readonly #sharedMemory: HeldFile;
+  readonly #database: SqliteFile;
+  readonly #sharedMemory: SqliteFile;
   /** Returns the number of a page that every stored batch changes. */
   readonly #pageOfBatches: () => number | undefined;
   #known: Known;
   #page: number | undefined;
 
-  constructor(database: HeldFile, sharedMemory: HeldFile, pageOfBatches: () => number | undefined) {
+  constructor(database: SqliteFile, sharedMemory: SqliteFile, pageOfBatches: () => number | undefined) {
     this.#database = database;
     this.#sharedMemory = sharedMemory;
     this.#pageOfBatches = pageOfBatches;

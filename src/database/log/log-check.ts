@@ -3,7 +3,7 @@
  * program truncates in place loses commits, and the next write leaves a hole of zeros, which a checkpoint would copy into
  * the database. Reads only headers: the file's, and those of the frames added since the last check.
  */
-import type { HeldFile } from "../file/held-file.ts";
+import type { SqliteFile } from "../file/sqlite-file.ts";
 
 export interface Frames {
   /** Frames in the log. */
@@ -22,10 +22,10 @@ const SALTS_IN_FRAME_AT = 8;
 const SALTS_BYTES = 8;
 
 export class LogCheck {
-  readonly #log: HeldFile;
+  readonly #log: SqliteFile;
   #seen = { salts: "", frames: 0 };
 
-  constructor(log: HeldFile) {
+  constructor(log: SqliteFile) {
     this.#log = log;
   }
 

@@ -19,8 +19,8 @@ import type Database from "better-sqlite3";
 import { childProgram } from "../../platform/child-program.ts";
 import { LOG_BYTES_KEPT } from "../connection.ts";
 import { DatabaseCheck } from "../file/database-check.ts";
-import { HeldFile } from "../file/held-file.ts";
 import { openFile } from "../file/open-file.ts";
+import { SqliteFile } from "../file/sqlite-file.ts";
 import type { CheckpointMessage, CheckpointOrder } from "./checkpoint-child.ts";
 import { type Frames, LogCheck } from "./log-check.ts";
 
@@ -55,8 +55,8 @@ export class LogKeeper {
   /** The next restart is due with so many frames, or at this time (monotonic). */
   #restart = { frames: MOVED_FROM_FRAMES, atMs: Number.POSITIVE_INFINITY };
   /** The log and the database, as these connections have them open, even after a name was removed. */
-  readonly #log: HeldFile;
-  readonly #flushed: readonly HeldFile[];
+  readonly #log: SqliteFile;
+  readonly #flushed: readonly SqliteFile[];
   readonly #check: LogCheck;
   readonly #database: DatabaseCheck;
   #child: ChildProcess | undefined;
@@ -67,15 +67,15 @@ export class LogKeeper {
     this.#holding = connect(file);
     this.#idle = connect(file);
     this.#writing = connect(file, LOCK_WAIT_MS);
-    const log = new HeldFile(`${file}-wal`);
-    const database = new HeldFile(file);
+    const log = new SqliteFile(`${file}-wal`);
+    const database = new SqliteFile(file);
     this.#log = log;
     this.#flushed = [log, database];
     this.#check = new LogCheck(log);
     try {
       this.#flush();
       begin(this.#holding);
-      this.#database = new DatabaseCheck(database, new HeldFile(`${file}-shm`), () => pageOfBatches(this.#idle));
+      this.#database = new DatabaseCheck(database, new SqliteFile(`${file}-shm`), () => pageOfBatches(this.#idle));
       this.#isKept = this.#database.hasUnmoved();
     } catch (error) {
       this.close();

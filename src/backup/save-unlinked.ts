@@ -15,7 +15,7 @@ import { createFile, freshName, removeName, setMode, syncFile, syncFolder } from
 const PARTIAL = "partial";
 
 /** The copy's name; undefined where nothing consistent could be read. */
-export async function saveHeld(store: Store, nowMs: number): Promise<string | undefined> {
+export async function saveUnlinked(store: Store, nowMs: number): Promise<string | undefined> {
   const folder = path.dirname(store.path);
   const file = path.join(folder, copyName(savedStem(store.path), nowMs));
   const partial = freshName(file, PARTIAL);

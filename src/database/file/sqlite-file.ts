@@ -5,7 +5,7 @@
 import { fdatasyncSync, fstatSync, openSync, readSync } from "node:fs";
 import { findDescriptor, identityOf, isOf } from "./file-checks.ts";
 
-export class HeldFile {
+export class SqliteFile {
   readonly #name: string;
   readonly #identity: string;
   #known: number | undefined;
