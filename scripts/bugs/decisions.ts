@@ -1053,9 +1053,31 @@ const OF_PATHS: readonly PlantedBug[] = [
   ),
 ];
 
+const LOG_RIGHTS = "test/database/log-rights.test.ts";
+
+const OF_LOGS: readonly PlantedBug[] = [
+  tested(
+    LOG_RIGHTS,
+    "a log made that the ERP cannot write",
+    {
+      in: "planLog",
+      find: "logs.includes(undefined) && !mayAllWrite(file, newLog(file, folder, self))",
+      replace: "false",
+    },
+    "src/database/file/log-rights.ts",
+  ),
+  tested(
+    LOG_RIGHTS,
+    "the group of a folder without setgid taken for that of a log",
+    { in: "newLog", find: "(folder.mode & SETGID) === 0 ? self.gid : folder.gid", replace: "folder.gid" },
+    "src/database/file/log-rights.ts",
+  ),
+];
+
 export const DECISION_BUGS: readonly PlantedBug[] = [
   GONE,
   ...OF_OUTPUT,
+  ...OF_LOGS,
   ...OF_MODES,
   ...OF_PATHS,
   ...OF_WRITES,

@@ -12,6 +12,12 @@ import { openRegular } from "../../platform/fresh-file.ts";
 // Both are 2 in WAL mode: SQLite's file format, section 1.3.3.
 const MODES_AT = 18;
 const MODES = Buffer.from([2, 2]);
+export const WAL_HEADER_BYTES = MODES_AT + MODES.length;
+
+/** @param start the first {@link WAL_HEADER_BYTES} of a database, or fewer */
+export function isWalHeader(start: Buffer): boolean {
+  return start.subarray(MODES_AT).equals(MODES);
+}
 
 /** For a database known to be in WAL mode: since when there is a journal, ISO 8601. Reads metadata only. */
 export function journalSince(file: string): string | undefined {
@@ -28,8 +34,8 @@ function isInWalMode(file: string): boolean {
   let descriptor: number | undefined;
   try {
     descriptor = openRegular(file);
-    const modes = Buffer.alloc(MODES.length);
-    return readSync(descriptor, modes, 0, modes.length, MODES_AT) === modes.length && modes.equals(MODES);
+    const start = Buffer.alloc(WAL_HEADER_BYTES);
+    return isWalHeader(start.subarray(0, readSync(descriptor, start, 0, start.length, 0)));
   } catch {
     return false; // any fault is reported by opening the database
   } finally {

@@ -7,10 +7,11 @@
 import { realpathSync, statSync } from "node:fs";
 import Database from "better-sqlite3";
 import { queryProblem, tableProblem } from "../../config/source-text.ts";
+import { lookAtLog } from "../../database/file/log-rights.ts";
 import { openFile } from "../../database/file/open-file.ts";
 import { isBridgeDatabase } from "../../database/migrations.ts";
 import { quoteName } from "../../database/quote-name.ts";
-import { faultCodeOf, machineFaultOf } from "../../database/sqlite-errors.ts";
+import { describePermissions, faultCodeOf, machineFaultOf } from "../../database/sqlite-errors.ts";
 import { type StoredText, storedText } from "../../database/stored-text.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
@@ -151,6 +152,8 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
     db = openFile(rules.file ?? databasePath, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     db.pragma("trusted_schema = OFF");
     db.pragma("cell_size_check = ON");
+    // As late as possible: SQLite makes the log at the first read, which is the next statement.
+    if (rules.file !== null) refuseLog(rules.file);
     if (rules.query === null && tableProblem(rules.table, isBridgeDatabase(db)) !== null) throw ownTable(rules);
     const isThere =
       rules.query !== null ||
@@ -159,6 +162,8 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
     const opened = db;
     const reader = readQuotedText(opened, () => new SourceReader(opened, rules));
     db.pragma("query_only = ON");
+    // Another program may have closed the file, and removed its log, since that look.
+    if (rules.file !== null) refuseLog(rules.file);
     return reader;
   } catch (error) {
     db?.close();
@@ -206,6 +211,17 @@ function refuseSpecial(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new SourceProblem(m.feeds.notOrdinaryFile);
 }
 
+/** Refuses to read where the log that reading makes, or has made, keeps out programs that write the file. */
+function refuseLog(name: string): void {
+  const file = realpathSync(name);
+  const found = lookAtLog(file);
+  if (found === undefined) return;
+  const rights = describePermissions(file);
+  throw found === "own"
+    ? new SourceProblem(m.feeds.logKeepsOut({ file, rights }), m.feeds.giveLogBack({ file }))
+    : new SourceProblem(m.feeds.logWouldKeepOut({ rights }), m.feeds.shareLog);
+}
+
 function isView(db: Database.Database, name: string): boolean {
   return (
     db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type = 'view'").get(name) !== undefined
@@ -232,10 +248,12 @@ export function sourceFault(rules: SourceRules, error: unknown): unknown {
 /** Why a source cannot be read. */
 class SourceProblem extends Error {
   readonly text: Message;
+  readonly hint: Message | undefined;
 
-  constructor(text: Message) {
+  constructor(text: Message, hint?: Message) {
     super(String(text));
     this.text = text;
+    this.hint = hint;
   }
 }
 
@@ -268,10 +286,12 @@ function sourceError(rules: SourceRules, error: unknown): BridgeError {
     });
   }
   const words = error instanceof Error ? error.message : String(error);
-  const isOwnFault = rules.file === null || fault === "SQLITE_ERROR" || error instanceof SourceProblem;
-  const why = error instanceof SourceProblem ? error.text : m.common.foreign({ text: words });
+  const problem = error instanceof SourceProblem ? error : undefined;
+  const isOwnFault = rules.file === null || fault === "SQLITE_ERROR" || problem !== undefined;
+  const hint = isOwnFault ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading({ name: rules.name });
+  const why = problem?.text ?? m.common.foreign({ text: words });
   return new BridgeError("table_missing", m.feeds.sourceUnreadable({ name: rules.name, source, why }), {
-    hint: isOwnFault ? m.feeds.correctFeed({ name: rules.name }) : m.feeds.grantReading({ name: rules.name }),
+    hint: problem?.hint ?? hint,
     cause: error,
   });
 }

@@ -1,6 +1,9 @@
 import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
+const SHARE_LOG =
+  "Put both users into one group: chgrp GROUP of the file and its folder, chmod 660 of the file, chmod g+s of the folder, and umask 007 in the programs that write it. While one of them has the file open, it is read in any case. Nothing is sent meanwhile, and nothing is deleted on the site.";
+
 export const feeds = {
   keyIsNull: ({ columns }: { columns: readonly string[] }) => `${columns.join(", ")}: the key is NULL`,
   keyIsBinary: ({ columns }: { columns: readonly string[] }) =>
@@ -82,6 +85,13 @@ export const feeds = {
     `${name}: ${source} cannot be read: ${why}.`,
   letWriterOpen:
     "A program that may write it must open it once, as the one that wrote it does when it starts. Nothing is sent meanwhile, and nothing is deleted on the site.",
+  logWouldKeepOut: ({ rights }: { rights: Said }) =>
+    `it is in WAL mode, no program has it open, and users who may write the file could not write the log that SQLite would make beside it (${rights})`,
+  logKeepsOut: ({ file, rights }: { file: string; rights: Said }) =>
+    `users who may write the file cannot write ${file}-wal or ${file}-shm, which belong to the user of erp-bridge (${rights})`,
+  shareLog: SHARE_LOG,
+  giveLogBack: ({ file }: { file: string }) =>
+    `As root: chown -h --reference=${file} ${file}-wal ${file}-shm; never remove these. Then let the programs that write the file open it again. ${SHARE_LOG}`,
   correctFeed: ({ name }: { name: string }) =>
     `Put imports.${name} right. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   grantReading: ({ name }: { name: string }) =>

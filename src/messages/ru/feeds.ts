@@ -1,6 +1,9 @@
 import type { feeds as en } from "../en/feeds.ts";
 import { plural } from "../numbers.ts";
 
+const SHARE_LOG =
+  "Объедините обоих пользователей одной группой: chgrp GROUP для файла и его папки, chmod 660 для файла, chmod g+s для папки, umask 007 в пишущих программах. Пока файл открыт одной из них, он читается в любом случае. Пока ничего не отправляется и на сайте ничего не удаляется.";
+
 export const feeds = {
   keyIsNull: ({ columns }) => `${columns.join(", ")}: ключ равен NULL`,
   keyIsBinary: ({ columns }) => `${columns.join(", ")}: ключ — двоичные данные или неверный текст`,
@@ -58,6 +61,13 @@ export const feeds = {
   sourceUnreadable: ({ name, source, why }) => `${name}: ${source}: не читается: ${why}.`,
   letWriterOpen:
     "Файл должна один раз открыть программа с правом записи — например, та, что в него писала, при запуске. Пока ничего не отправляется и на сайте ничего не удаляется.",
+  logWouldKeepOut: ({ rights }) =>
+    `файл в режиме WAL, не открыт ни одной программой, и журнал, который SQLite создаст рядом, будет недоступен для записи пользователям, которые могут писать в файл (${rights})`,
+  logKeepsOut: ({ file, rights }) =>
+    `${file}-wal или ${file}-shm принадлежит пользователю erp-bridge и недоступен для записи пользователям, которые могут писать в файл (${rights})`,
+  shareLog: SHARE_LOG,
+  giveLogBack: ({ file }) =>
+    `Под root: chown -h --reference=${file} ${file}-wal ${file}-shm; удалять их нельзя. Затем пусть пишущие программы откроют файл заново. ${SHARE_LOG}`,
   correctFeed: ({ name }) => `Исправьте imports.${name}. Пока ничего не отправляется и на сайте ничего не удаляется.`,
   grantReading: ({ name }) =>
     `Проверьте imports.${name}.file. Пользователю erp-bridge нужно право читать файл, а в режиме WAL — и доступ к его каталогу. Пока ничего не отправляется и на сайте ничего не удаляется.`,
