@@ -60,11 +60,14 @@ const SOURCES = `### Where rows may come from, and what that costs
   schedule, hashed and compared with the hashes of what was taken up before: about 10 s of one processor core for each million
   rows, some 100 bytes of the database for each row, and 40 MB of memory for each million while they are read. A view that
   joins or sorts costs what SQLite needs for it besides. Give a feed of many rows a schedule that fits, such as \`*/10 * * * *\`.
-- A \`file\` is opened for reading only, anew at every run, so that a file that was replaced is met as it is. In WAL mode its
-  writers notice nothing; the user of erp-bridge then needs the right to write its folder, because SQLite keeps the index
-  of the log there. SQLite gives the log and its index the rights of the file, whoever makes them first: where the writers are another user, both
-  need a group in common, and the file the right to write for it (\`chmod 660\`, and \`umask 007\` in the writer). Otherwise writes fail once
-  erp-bridge has read the file. Not in WAL mode, programs that write the file wait while it is read; \`check\` says so.
+- A \`file\` is opened for reading only, anew at every run, so that a file that was replaced is met as it is. Not in WAL mode, programs that
+  write the file wait while it is read; \`check\` says so.
+- In WAL mode the writers of a \`file\` notice nothing. SQLite keeps a log and its index (\`-wal\`, \`-shm\`) beside the file, so the user of
+  erp-bridge needs the right to write its folder. Whoever opens the file first makes them: with the mode of the file, and with the group of the
+  folder if that has setgid. Where the writers are another user, give both a group in common, to the file and the folder: \`chgrp GROUP\` for both,
+  \`chmod 660\` for the file, \`chmod g+s\` for the folder, and \`umask 007\` in the writers. Without that a log made by erp-bridge would end
+  the writes of the others, so it reads the file only while one of them has it open; otherwise the feed is held, and \`check\` and \`status\`
+  [say so](trouble.md#table_missing). Access control lists are not taken into account.
 - \`erp.write_within\` has no effect on a view, on a \`query\` without \`file\`, and on a table that is read like a view: their values are
   seen, and not when the ERP writes. Of a table and of a \`file\` [each write counts](operations.md#the-erp-has-not-written-its-table-of-feed-for-n-min).
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
