@@ -6,6 +6,7 @@ import Database from "better-sqlite3";
 import type { FeedFigures } from "./feed-worker.ts";
 import { atMost, median, print } from "./print.ts";
 import { benchRewrites } from "./rewrites.ts";
+import { UNIT_OPTIONS } from "./unit-options.ts";
 
 const SMALL = 10_000;
 const ROUNDS = 3;
@@ -83,7 +84,7 @@ async function makeStock({ makeEmpty }: FeedBench, name: string, rows: number): 
 }
 
 function runFeed(bench: FeedBench, role: string, folder: string, settings = "{}"): Promise<FeedFigures> {
-  const child = fork(bench.feedWorker, [role, folder, bench.port, settings]);
+  const child = fork(bench.feedWorker, [role, folder, bench.port, settings], { execArgv: [...UNIT_OPTIONS] });
   return new Promise((resolve, reject) => {
     child.once("message", (figures) => resolve(figures as FeedFigures));
     child.once("exit", (code) => code !== 0 && reject(new Error(`${role} ended with ${code}`)));

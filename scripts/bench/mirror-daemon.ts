@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { PostgresCluster } from "../mirror/postgres-cluster.ts";
 import { atMost, median, print } from "./print.ts";
+import { UNIT_OPTIONS } from "./unit-options.ts";
 
 const WRITES = 60;
 /** Between two writes: anywhere within the second of a schedule. */
@@ -96,7 +97,9 @@ ${mirror}
 `,
     { mode: 0o600 },
   );
-  const child = spawn(process.execPath, [program, "run", "--config", config], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...UNIT_OPTIONS, program, "run", "--config", config], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   await new Promise<void>((resolve, reject) => {
     let text = "";
     child.once("exit", (code) => reject(new Error(`the daemon ended with ${code}: ${text}`)));

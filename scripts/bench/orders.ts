@@ -4,6 +4,7 @@ import { cpSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { BATCH_SIZE } from "./order-data.ts";
 import { atLeast, atMost, median, print } from "./print.ts";
+import { UNIT_OPTIONS } from "./unit-options.ts";
 import type { Figures } from "./worker.ts";
 
 const ROUNDS = 3;
@@ -34,7 +35,7 @@ export function runWorker(
   folder: string,
   count = 0,
 ): Promise<Figures> {
-  const child = fork(worker, [role, folder, port, String(count)]);
+  const child = fork(worker, [role, folder, port, String(count)], { execArgv: [...UNIT_OPTIONS] });
   return new Promise((resolve, reject) => {
     child.once("message", (figures) => resolve(figures as Figures));
     child.once("exit", (code) => code !== 0 && reject(new Error(`${role} ended with ${code}`)));

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, median, print } from "./print.ts";
+import { UNIT_OPTIONS } from "./unit-options.ts";
 
 const ROUNDS = 7;
 const READY = "erp-bridge is running";
@@ -36,7 +37,9 @@ export async function benchStart(
 
 async function start(launcher: string, config: string, isWeighed: boolean): Promise<{ ms: number; memoryMb?: number }> {
   const from = performance.now();
-  const child = spawn(process.execPath, [launcher, "run", "--config", config], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...UNIT_OPTIONS, launcher, "run", "--config", config], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const ms = await new Promise<number>((resolve, reject) => {
     let text = "";
     child.once("exit", (code) => reject(new Error(`the daemon ended with ${code}: ${text}`)));

@@ -54,12 +54,13 @@ describe("the systemd units", () => {
     const launchers = [...UNITS.map((unit) => textOf(unit)), readFileSync("packaging/erp-bridge", "utf8")];
     for (const text of launchers) {
       for (const line of text.split("\n").filter((one) => one.includes("bin/erp-bridge.mjs")))
-        expect(line).toContain("/node --disable-sigusr1 /usr/lib/erp-bridge/bin/");
+        expect(line).toMatch(/\/node --disable-sigusr1 (--max-semi-space-size=4 )?\/usr\/lib\/erp-bridge\/bin\//);
     }
   });
 
   it("start, reload and stop the program in the way that the program understands", () => {
     const node = "/usr/lib/erp-bridge/node --disable-sigusr1 /usr/lib/erp-bridge/bin/erp-bridge.mjs";
+    const daemon = node.replace("--disable-sigusr1", "$& --max-semi-space-size=4");
     for (const [unit, instance, name] of [
       ["erp-bridge.service", "", "config"],
       ["erp-bridge@.service", " --instance %i", "%i"],
@@ -69,7 +70,7 @@ describe("the systemd units", () => {
         Type: ["notify"],
         NotifyAccess: ["main"],
         ConditionPathExists: [`/etc/erp-bridge/${name}.yaml`],
-        ExecStart: [`/usr/lib/erp-bridge/with-notify-socket ${node} run${instance}`],
+        ExecStart: [`/usr/lib/erp-bridge/with-notify-socket ${daemon} run${instance}`],
         // Its failure must not keep the program from the exit code that ends the restarts.
         ExecStartPre: [`-${node} check${instance}`],
         // A configuration that would be refused makes the reload fail, before the daemon hears of it.
