@@ -11,7 +11,7 @@ import { loadWorkLeft } from "../health/work-left.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
-import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold, saveHoldTimes } from "../pass/hold-rows.ts";
 import {
   CREDENTIALS_PROBE_MS,
   type HoldPlan,
@@ -84,6 +84,7 @@ export class HoldGate {
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
     this.#countFromStart();
+    await this.#bringBack(areas, signal);
     const due: { hold: HoldRow; windowMs: number }[] = [];
     let held: HoldRow | undefined;
     let leftMs = 0;
@@ -119,6 +120,27 @@ export class HoldGate {
     }
     for (const { hold } of due) this.#unsaved.delete(keyOf(hold));
     return { state: "probe", holds: due.map(({ hold }) => hold) };
+  }
+
+  /**
+   * Stores a wait that is longer than the longest anew: the clock was ahead when it began. Otherwise each process would
+   * count from its own start.
+   */
+  async #bringBack(areas: readonly string[], signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    const nowMs = clock.nowMs();
+    const now = isoTime(nowMs);
+    const ahead = this.#stopping(areas).flatMap(({ hold, windowMs }) => {
+      const { since, nextProbeAt } = hold;
+      if (windowMs === null || nextProbeAt === null || Date.parse(nextProbeAt) <= nowMs + windowMs) return [];
+      const waitMs = this.#waitOf(hold, nextProbeAt, windowMs);
+      // The probe of a hold that is due stores its next time.
+      return waitMs <= 0 ? [] : [{ ...hold, since: since > now ? now : since, nextProbeAt: isoTime(nowMs + waitMs) }];
+    });
+    if (ahead.length === 0) return;
+    await commit(this.#context, signal, () => {
+      for (const hold of ahead) saveHoldTimes(store, hold);
+    });
   }
 
   /** Whether a hold stops a job of these areas, due for a probe or not; its own name comes last. */

@@ -3,7 +3,7 @@
  * after a crash in between, the next request gets the same answer.
  */
 import type { HoldReason } from "../database/hold-names.ts";
-import { deleteRows, findRow, listRows, upsertRow } from "../database/queries.ts";
+import { deleteRows, findRow, listRows, updateRows, upsertRow } from "../database/queries.ts";
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -35,6 +35,14 @@ export function saveHold(store: Store, hold: NewHold): boolean {
   const row = { area, reason, since, nextProbeAt, detail, scope: hold.scope ?? scopeOfReason(reason) };
   upsertRow(store, holds, row, { key: ["area", "reason"], set: ["nextProbeAt", "detail", "scope"] });
   return isNew;
+}
+
+/** Replaces the times of a standing hold. */
+export function saveHoldTimes(
+  store: Store,
+  { area, reason, since, nextProbeAt }: Omit<HoldRow, "detail" | "scope">,
+): void {
+  updateRows(store, holds, { area, reason }, { since, nextProbeAt });
 }
 
 export function deleteHold(store: Store, area: string, reason: HoldReason): boolean {

@@ -138,6 +138,21 @@ describe("a hold", () => {
     expect(await admit("orders")).toMatchObject({ state: "probe" });
   });
 
+  it("costs one window at most also where each pass is a process, after a clock that was years ahead", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL);
+    test.clock.jump(-1_000 * 86_400_000);
+    const states: string[] = [];
+    for (const minutes of [0, 2, 2, 2]) {
+      test.clock.advance(minutes * MINUTE_MS);
+      gate = new HoldGate(test.bridge.context);
+      states.push((await admit("orders")).state);
+    }
+    expect(states).toEqual(["held", "held", "held", "probe"]);
+    const [{ since, next_probe_at: next } = {}] = test.rows("SELECT since, next_probe_at FROM holds");
+    expect(Date.parse(String(since))).toBeLessThanOrEqual(test.clock.nowMs());
+    expect(Date.parse(String(next))).toBeLessThanOrEqual(test.clock.nowMs() + 5 * MINUTE_MS);
+  });
+
   it("is in force also where it cannot be written, and is written by its first probe", async () => {
     const { db } = test.bridge.store;
     db.pragma("query_only = ON");
