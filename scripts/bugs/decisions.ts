@@ -38,6 +38,18 @@ const OF_WORDS: readonly PlantedBug[] = [
   ),
   tested(
     "test/daemon/gate.test.ts",
+    "a hold of a clock that was ahead begins anew with each process",
+    { in: "admit", find: "await this.#bringBack(areas, signal);", replace: "" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "a wait that a clock began that was ahead never ends where each pass is a process",
+    { in: "bringTimesBack", find: "bringDeliveryBack(store, now);", replace: "" },
+    "src/daemon/repair.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
     "a probe that cannot be written cuts another flow's wait short",
     { in: "admit", find: "if (!this.#refusedSince.has(keyOf(hold))) this", replace: "this" },
     "src/daemon/gate.ts",

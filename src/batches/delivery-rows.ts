@@ -67,6 +67,11 @@ export function saveUnanswered(store: Store, unanswered: Unanswered): void {
   saveMetaJson(store, "unanswered", unanswered);
 }
 
+/** Brings a time after `now` to it: the clock was ahead. To be called inside a transaction. */
+export function bringDeliveryBack(store: Store, now: string): void {
+  store.prepare("UPDATE pull_mark SET opened_at = @now WHERE opened_at > @now").run({ now });
+}
+
 /** Row id of the newest batch that is still to be confirmed or read. */
 export function loadNewestDue(store: Store): number | undefined {
   const sql = `SELECT max(id) AS newest FROM (

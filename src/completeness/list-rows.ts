@@ -19,3 +19,12 @@ export function saveShortBatch(store: Store, short: { at: string; what: string }
 export function withShortBatch(learned: LearnedMetadata, short: { at: string; what: string }): LearnedMetadata {
   return { ...learned, short: { batches: (learned.short?.batches ?? 0) + 1, ...short } };
 }
+
+/** Brings times after `now`, from which empty batches are waited for, to it: the clock was ahead. To be called inside a transaction. */
+export function bringEmptyBack(store: Store, now: string): void {
+  for (const { endpoint, learned } of LISTS.list(store)) {
+    if (learned.emptySince === undefined) continue;
+    const times = Object.entries(learned.emptySince).map(([batch, since]) => [batch, since > now ? now : since]);
+    LISTS.save(store, endpoint, { ...learned, emptySince: Object.fromEntries(times) });
+  }
+}

@@ -40,7 +40,7 @@ import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
 import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
 import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
-import { applyConfiguration } from "./repair.ts";
+import { applyConfiguration, bringTimesBack } from "./repair.ts";
 import type { RunResult } from "./run-job.ts";
 import { Scheduler } from "./scheduler.ts";
 import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
@@ -186,6 +186,7 @@ export class Bridge {
       let made: string[] = [];
       const needsRemap = store.write(() => {
         made = objects.restore();
+        bringTimesBack(store, isoTime(clock.nowMs()));
         this.#saveFlows();
         switchMirror(store, this.#mirror !== undefined);
         savePageSilent(store, undefined);

@@ -1,4 +1,6 @@
+import { bringDeliveryBack } from "../batches/delivery-rows.ts";
 import { loadUnreadBody } from "../batches/kept-rows.ts";
+import { bringEmptyBack } from "../completeness/list-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { isLocked } from "../database/file/instance-lock.ts";
@@ -9,6 +11,7 @@ import { loadMappingInUse, noteMapping, noteMappingOfRecords } from "../orders/m
 import { type RemapReport, remapOrders } from "../orders/remap-orders.ts";
 import { loadQuarantined } from "../pass/held-rows.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
+import { bringFlowsBack } from "../pass/runs.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { retryHeld } from "../quarantine/retry-held.ts";
@@ -36,6 +39,17 @@ export function applyConfiguration(store: Store, loaded: LoadedConfig, at: strin
   // Kept bodies may be readable now, so no probe is awaited.
   if (loadUnreadBody(store, rules.signature) !== undefined) deleteHold(store, "orders", "unread");
   return noteMapping(store, rules.columnSignature, at);
+}
+
+/**
+ * At a start, inside a transaction: brings stored times that are still to come to the present, because this machine's clock was
+ * ahead. Within a process waits run on the monotonic clock; where each pass is a process of its own, a wait that begins at
+ * such a time would end only after it.
+ */
+export function bringTimesBack(store: Store, now: string): void {
+  bringFlowsBack(store, now);
+  bringDeliveryBack(store, now);
+  bringEmptyBack(store, now);
 }
 
 export type { RemapReport };

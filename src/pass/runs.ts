@@ -38,6 +38,16 @@ export function saveRun(store: Store, run: RunRow, is: { isAwaiting: boolean } =
     .run({ job: run.job, at: run.finishedAt, good, bad, code: run.errorCode, error });
 }
 
+/** Brings the times of flows after `now` to it. To be called inside a transaction. */
+export function bringFlowsBack(store: Store, now: string): void {
+  store
+    .prepare(
+      `UPDATE flows SET last_run_at = min(last_run_at, @now), last_success_at = min(last_success_at, @now),
+         failing_since = min(failing_since, @now), first_pass_since = min(first_pass_since, @now) WHERE last_run_at > @now`,
+    )
+    .run({ now });
+}
+
 /** Whether the flow has never succeeded, and its first pass is not known to be under way. */
 export function isFirstPass(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow, lastSuccessAt: null, firstPassSince: null }) !== undefined;

@@ -270,6 +270,21 @@ describe("a batch with records that hold nothing", () => {
     },
   );
 
+  it("is confirmed also where each poll is a program of its own, and the clock was a year ahead", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    serve("b-hollow", createOrders(t, 2), ["null", "null"]);
+    t.clock.jump(365 * 86_400_000);
+    expect((await poll(1)).error).toMatchObject(EMPTY);
+    t.clock.jump(-365 * 86_400_000);
+    for (const minutes of [1, 30, 28]) {
+      await t.restart();
+      expect((await poll(minutes)).error).toMatchObject(EMPTY);
+    }
+    await t.restart();
+    expect((await poll(2)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+  });
+
   itWhole("stops no shop where each answer has one, whatever the batch is called", async () => {
     const { t, serve, poll, isConfirmed } = await start();
     const ids: string[] = [];

@@ -245,6 +245,22 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
+  it("shows a hold also where each poll is a program of its own, and the clock was a year ahead", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    t.clock.jump(365 * 86_400_000);
+    await t.run("orders");
+    t.clock.jump(-365 * 86_400_000);
+    for (const minutes of [0, 10, 10]) {
+      expect(holds(t)).toEqual([]);
+      t.clock.advance(minutes * 60_000);
+      await t.restart();
+      await t.run("orders");
+    }
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+  });
+
   itWhole("goes on when a person has looked", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);
