@@ -31,6 +31,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "a rising page that lacks its oldest changes taken for whole",
+      "src/updates/pages/follow-pass.ts",
+      ": coveredNs !== undefined && askedNs < coveredNs;",
+      ": false;",
+    ),
+    draws: { forms: { keeps: "newest", order: "ascending" } },
+  },
+  {
+    ...one(
       "a secret that an acceptance repeats learned with its words",
       "src/service/client.ts",
       'body: request.method === "GET" ? body : this.#withoutSecrets(body)',

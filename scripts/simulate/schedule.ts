@@ -416,12 +416,14 @@ function newestFirst(seed: number, forms: Forms): Forms {
   // Two to four changes in any order often look as if the oldest came first.
   const isShuffled = forms.page >= 5 && random() < 0.4;
   const page = forms.page < 10 && random() < 0.5 ? pickOne(random, isShuffled ? [7, 9] : [4, 7, 9]) : forms.page;
+  const counts = pickOne(random, COUNTS);
+  const isRising = !isShuffled && page >= 10 && random() < 0.4;
   return {
     ...forms,
     keeps: "newest",
-    order: isShuffled ? "shuffled" : "descending",
+    order: isShuffled ? "shuffled" : isRising ? "ascending" : "descending",
     page,
-    counts: pickOne(random, COUNTS),
+    counts,
   };
 }
 

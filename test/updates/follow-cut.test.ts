@@ -56,6 +56,7 @@ async function finish(test: Followed): Promise<void> {
 
 const NEWEST_FIRST: readonly (readonly [string, Updates])[] = [
   ["newest first", { keeps: "newest", order: "descending", pageLimit: 20 }],
+  ["the newest, oldest of them first", { keeps: "newest", order: "ascending", pageLimit: 20 }],
   ["the newest in any order", { keeps: "newest", order: "shuffled", pageLimit: 20 }],
   [
     "newest first, its boundary not counted in",

@@ -121,8 +121,8 @@ export interface Gap {
   /** Signs beside it that more changes are due. */
   lacks: readonly Lack[];
   /**
-   * It is rising, as if the oldest came first, but a few changes may be by chance: only known changes missing from it
-   * prove a cut.
+   * It is rising, as if the oldest came first, but a few changes may be by chance, and the newest may be listed so: only
+   * known changes missing from it prove a cut.
    */
   mayBeChance?: boolean;
 }
@@ -182,7 +182,12 @@ export function notePage(
   if (coveredNs !== undefined && mayLackAny(page.timestamps, pageMax))
     pass.mixed ??= { page, askedNs, coveredNs, servedAt, lacks };
   const isInOrder = isRising(page.timestamps);
-  const mayBeChance = isInOrder && length < CUT_MIN && mayBeLimit(length, { ...pass.learned, pageMax });
+  const isFew = length < CUT_MIN;
+  // The newest may stand in it oldest first: one that was asked from what is known then lacks what is known.
+  const isSuspect = isFew
+    ? mayBeLimit(length, { ...pass.learned, pageMax })
+    : coveredNs !== undefined && askedNs < coveredNs;
+  const mayBeChance = isInOrder && isSuspect;
   // A page that falls to what is covered lacks only older changes.
   if (!isInOrder && !fallsTo(page.timestamps, coveredNs)) pass.lacks = [...pass.lacks, ...lacks];
   if (length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;
