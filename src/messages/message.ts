@@ -1,5 +1,5 @@
 import { textsOf } from "./catalogues.ts";
-import { inertText } from "./inert-text.ts";
+import { inertLine } from "./inert-text.ts";
 import type { Language } from "./language.ts";
 
 /** A parameter: data, or a message in the reader's language. */
@@ -47,7 +47,7 @@ export function shownParams(language: Language, params: object): object {
   const say = speaking(language);
   const show = (value: unknown) => {
     if (value instanceof Message) return say(value);
-    return typeof value === "string" ? inertText(value) : value;
+    return typeof value === "string" ? inertLine(value) : value;
   };
   const shown = Object.entries(params).map(([key, value]) => [
     key,

@@ -21,16 +21,16 @@ describe("a message", () => {
     expect(speaking("ru")(list)).toBe("A-1, и ещё 3");
   });
 
-  it("shows data without control characters, and keeps its line breaks", () => {
+  it("shows data without control characters, and in one line: what a name holds is no line of its own", () => {
     const parts = [
       "\u001b]0;owned\u0007",
       m.common.about({ subject: "tr\u202eig", text: m.config.more({ count: 3 }) }),
-      "a\nb",
+      "a\nNext: b\u200f",
     ];
     const text = m.common.listed({ parts });
     for (const control of ["\u001b", "\u0007", "\u202e"])
       for (const language of LANGUAGES) expect(render(language, text)).not.toContain(control);
-    expect(String(text)).toBe("\\u001b]0;owned\\u0007, tr\\u202eig: and 3 more, a\nb");
+    expect(String(text)).toBe("\\u001b]0;owned\\u0007, tr\\u202eig: and 3 more, a\\u000aNext: b\\u200f");
   });
 
   it("is its English text as a string and in JSON", () => {

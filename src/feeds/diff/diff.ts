@@ -177,7 +177,7 @@ export function payloadOf(rows: readonly SourceRow[]): { payload: string; digest
 }
 
 function plainValue(value: ColumnValue): string | number | null {
-  if (Buffer.isBuffer(value)) return `x'${value.toString("hex").slice(0, 2_000)}'`;
+  if (Buffer.isBuffer(value)) return `x'${value.subarray(0, 1_000).toString("hex")}'`;
   if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
   return value;
 }
