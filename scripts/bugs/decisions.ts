@@ -37,6 +37,12 @@ const OF_WORDS: readonly PlantedBug[] = [
     CONDITIONS,
   ),
   tested(
+    "test/updates/look-near.test.ts",
+    "times that were proved wrong move the position once they are near",
+    { in: "latestTime", find: "areNear ? nowMs : nowMs + AHEAD_MS", replace: "nowMs + AHEAD_MS" },
+    "src/updates/times/latest-time.ts",
+  ),
+  tested(
     "test/daemon/gate.test.ts",
     "a hold of a clock that was ahead begins anew with each process",
     { in: "admit", find: "await this.#bringBack(areas, signal);", replace: "" },

@@ -51,6 +51,26 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     },
   );
 
+  it("goes back, and is not moved by those times again in the hour before they come", async () => {
+    const test = await startFollowed(4, noDate);
+    const [a, b, c, d] = test.ids as [string, string, string, string];
+    test.change(c, { status: "paid" });
+    await pollFor(test, 15);
+    test.sandbox.service.setOptions({ clockOffsetMs: 2 * HOUR_MS });
+    for (const id of [a, b]) {
+      test.change(id, { status: "paid" });
+      await pollFor(test, 5);
+    }
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    for (let polls = 0; polls < 30; polls++) {
+      test.change(d, { status: `v${polls}` });
+      await test.poll(5 * MINUTE_MS);
+      if (polls < 2) continue;
+      expect(Date.parse(test.watermark()!)).toBeLessThanOrEqual(test.clock.nowMs());
+      expect(test.statusOf(d).status).toBe(`v${polls}`);
+    }
+  });
+
   itWhole("goes back, and an order that bears such a time is what it is answered with", async () => {
     const test = await startWithIll(3, noDate);
     const [a, b] = test.ids as [string, string];

@@ -127,7 +127,8 @@ export class LookNear {
     if (!isBack && near === ahead.near) return;
     await commit(this.#context, pass.signal, () => {
       if (isBack) saveWatermark(store, UPDATES_STREAM, back, pass.at);
-      saveAhead(store, { ...ahead, ...(near !== undefined && { near }), isProven: isBack || ahead.isProven });
+      const wrong = isBack && pass.watermark !== undefined ? { watermark: pass.watermark } : {};
+      saveAhead(store, { ...ahead, ...(near !== undefined && { near }), ...wrong, isProven: isBack || ahead.isProven });
     });
     if (isBack) log.warn({ watermark: pass.watermark, since: back }, m.updates.watermarkBack);
   }

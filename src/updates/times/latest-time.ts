@@ -2,20 +2,31 @@
 import type { JobContext } from "../../pass/job.ts";
 import { loadWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { AHEAD_MS, isFromFuture, liesAhead } from "../pages/follow.ts";
+import { AHEAD_MS, instantOf, isFromFuture, liesAhead } from "../pages/follow.ts";
 import { loadAhead, loadLearned } from "./learned-rows.ts";
+
+const MS_NS = 1_000_000n;
+/** The wrong times may lie as far apart. */
+const DAY_MS = 86_400_000;
 
 type Context = Pick<JobContext, "store" | "client" | "clock">;
 
 /**
  * The service's own clock; without `Date`, once changes have shown that times ahead of this machine's clock were wrong
- * (`look-near.ts`), that clock plus an hour, unless it was set back since. Undefined where it is unknown.
+ * (`look-near.ts`), that clock plus an hour, unless it was set back since; within the day before the last of those times comes,
+ * that clock alone. Undefined where it is unknown.
  */
 export function latestTime({ store, client, clock }: Context, timezone: string): string | undefined {
-  if (client.serviceNow !== undefined || loadAhead(store)?.isProven !== true) return client.serviceNow;
+  const ahead = loadAhead(store);
+  if (client.serviceNow !== undefined || ahead?.isProven !== true) return client.serviceNow;
   const nowMs = clock.nowMs();
   const isSetBack = liesAhead(loadWatermark(store, UPDATES_STREAM), nowMs, loadLearned(store).form, { timezone });
-  return isSetBack ? undefined : isoTime(nowMs + AHEAD_MS);
+  if (isSetBack) return undefined;
+  // The wrong times are listed on: within the hour before they come, the tolerance would take them for right.
+  const wrongNs = instantOf(ahead.watermark, timezone) ?? 0n;
+  const nowNs = BigInt(Math.floor(nowMs)) * MS_NS;
+  const areNear = wrongNs > nowNs && wrongNs <= nowNs + BigInt(DAY_MS) * MS_NS;
+  return isoTime(areNear ? nowMs : nowMs + AHEAD_MS);
 }
 
 /** Whether a timestamp of an order or a change is in the service's future. */

@@ -29,6 +29,7 @@ export function saveSetBack(store: Store, setBack: SetBack): void {
 export interface Ahead {
   /** When, by this machine's clock. */
   at: string;
+  /** Once proved wrong, as it was then: the last of the wrong times. */
   watermark: string;
   /** The newest earlier time from the service that is not ahead. */
   near?: string;
