@@ -30,6 +30,13 @@ const LEAKY: [name: string, text: string][] = [
   ["a broken line inside it", `${HEAD}  client_secret: "a\n${SECRET}\n`],
   ["a default of a variable", `${HEAD}  client_secret: \${NONE:-${SECRET}é}\n`],
   ["credentials in the address", `service: { base_url: "https://u:${SECRET}@api.example.com", client_id: x }\n`],
+  ["a proxy without its scheme", `${HEAD}  client_secret: x\n  proxy: "user:${SECRET}@proxy.example.com:3128"\n`],
+  ["a database with one slash", `${MINIMAL}mirror: { url: "postgres:/sh:${SECRET}@db.example.com/shops", shop: a }\n`],
+  ["a database without its scheme", `${MINIMAL}mirror: { url: "sh:p@ss${SECRET}@db.example.com/shops", shop: a }\n`],
+  [
+    "a parameter of a database's address",
+    `${MINIMAL}mirror: { url: "postgres://sh:x@db.example.com/shops?optoins=${SECRET}", shop: a }\n`,
+  ],
   ["a webhook that is none", `${MINIMAL}alerts: { webhook: "hooks/${SECRET}" }\n`],
 ];
 
