@@ -524,6 +524,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { timestamps: "dotted", since: "iso" } },
   },
+  {
+    ...one(
+      "since written with hyphens and colons where times have none",
+      "src/answers/timestamp.ts",
+      'const whole = form.kind === "compact" ? ',
+      'const whole = form.kind === "compact" && form.zone === "" ? ',
+    ),
+    draws: { forms: { timestamps: "iso-basic", since: "iso" } },
+  },
   tested(
     "test/health/unreadable-times.test.ts",
     "timestamps that cannot be read passed over in silence",

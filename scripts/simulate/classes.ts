@@ -75,7 +75,7 @@ const KINDS: Classes = {
   "form confirmRepeated": [200, 404, 409, 410],
   "form empty": ["list", "null", "null-parent", "204", "bare-list"],
   "form twice": ["no", "equal", "older"],
-  "form timestamps": ["iso-z", "iso-offset", "iso-naive", "dotted", "unix", "unix_ms"],
+  "form timestamps": ["iso-z", "iso-offset", "iso-naive", "iso-basic", "dotted", "unix", "unix_ms"],
   "form precision": ["min", "s", "ms", "us"],
   "form boundary": ["inclusive", "exclusive"],
   "form page": [2, 3, 5, 10, 100],

@@ -21,7 +21,7 @@ export interface Forms {
   readonly amounts: "number" | "string";
   readonly extra: "everywhere" | "snapshot";
   readonly shuffleKeys: boolean;
-  readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "dotted" | "unix" | "unix_ms";
+  readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "iso-basic" | "dotted" | "unix" | "unix_ms";
   readonly precision: "min" | "s" | "ms" | "us";
   readonly date: boolean;
   readonly boundary: "inclusive" | "exclusive";
@@ -175,7 +175,7 @@ export function chooseForms(random: Random): Forms {
   const bare = chance(0.1);
   const batchId = bare ? "none" : one("string", "string", "number", "huge-number", "none");
   const timestamps = one(
-    ...(["iso-z", "iso-z", "iso-z", "iso-z", "iso-offset", "iso-offset"] as const),
+    ...(["iso-z", "iso-z", "iso-z", "iso-basic", "iso-offset", "iso-offset"] as const),
     ...(["iso-naive", "dotted", "unix", "unix", "unix_ms", "unix_ms"] as const),
   );
   const precision = one("s", "s", "s", "ms", "ms", "ms", "us", "us", "us", "min");
@@ -303,7 +303,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       created: forms.created,
       next: forms.next === "none" ? null : ["next"],
       nextForm: forms.next === "cursor" ? "cursor" : "timestamp",
-      since: forms.since !== "iso" ? forms.since : forms.timestamps === "dotted" ? "dotted" : "any",
+      since: forms.since !== "iso" ? forms.since : ownText(forms),
       emptySince: forms.emptySince,
       lagMs: forms.lagMs,
       lagStamp: forms.lagStamp,
@@ -326,6 +326,11 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     },
     imports: { stocks: { replace: forms.whole } },
   };
+}
+
+/** A service compares `since` with its own texts, or parses it. */
+function ownText({ timestamps }: Forms): "dotted" | "iso-basic" | "any" {
+  return timestamps === "dotted" || timestamps === "iso-basic" ? timestamps : "any";
 }
 
 /** The statuses after which no change is expected. */

@@ -241,7 +241,7 @@ export function isBefore(one: string | undefined, other: string | undefined): bo
 
 /** A service may change how it writes its times: a text of one is its microseconds. */
 function inOneForm(timestamp: string): string {
-  const us = /^\d{4}-|^\d\d\./.test(timestamp) ? readTimestamp(timestamp, "any", OPTIONS) : undefined;
+  const us = /^\d{4}-|^\d{8}T|^\d\d\./.test(timestamp) ? readTimestamp(timestamp, "any", OPTIONS) : undefined;
   return us === undefined ? timestamp : String(us);
 }
 

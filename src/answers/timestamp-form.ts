@@ -10,13 +10,14 @@ export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
  * stored beside a watermark.
  */
 export interface TimestampForm {
-  /** `compact`: YYYYMMDDhhmmss. `dotted`: DD.MM.YYYY. `rfc`: an HTTP date with an offset instead of `GMT`. */
+  /** `compact`: YYYYMMDDhhmmss, or with a separator ISO 8601's basic form. `dotted`: DD.MM.YYYY. `rfc`: an HTTP date with an offset instead of `GMT`. */
   readonly kind: "iso" | "compact" | "dotted" | "unix" | "unix_ms" | "unix_us" | "http" | "rfc";
-  /** The smallest part before the fraction. `day` and `minute` only in `iso` and `dotted`. */
+  /** The smallest part before the fraction. `day` only in `iso` and `dotted`, `minute` also in `compact` with a separator. */
   readonly precision: "day" | "minute" | "second";
   /** Digits after the decimal point. */
   readonly fraction: number;
-  readonly point: "." | ",";
+  /** Empty where milliseconds follow directly, as in YYYYMMDDhhmmssSSS. */
+  readonly point: "." | "," | "";
   /**
    * As written: `Z`, `UTC`, `+03:00`, `+0300`, `+03` (including a blank before it), or empty where there is no zone.
    * Before a name in brackets the offset has zeros, because it differs in summer: `+00:00[Europe/Berlin]`.
@@ -82,15 +83,16 @@ const NAMES: Partial<Record<TimestampForm["kind"], string>> = {
   rfc: "RFC 1123",
 };
 
-/** @example "iso", "DD.MM.YYYY", "unix_ms" */
-export function nameOf({ kind }: Pick<TimestampForm, "kind">): string {
-  return NAMES[kind] ?? kind;
+/** @example "iso", "iso basic", "DD.MM.YYYY", "unix_ms" */
+export function nameOf({ kind, separator }: Pick<TimestampForm, "kind" | "separator">): string {
+  return kind === "compact" && separator !== "" ? "iso basic" : (NAMES[kind] ?? kind);
 }
 
-/** @example "iso Z", "iso date", "DD.MM.YYYY", "unix_ms" */
-export function describeForm({ kind, precision, zone }: TimestampForm): string {
-  if (kind !== "iso") return nameOf({ kind });
-  return `iso ${precision === "day" ? "date" : zoneWords({ zone }) || "without a zone"}`;
+/** @example "iso Z", "iso date", "iso basic +0300", "DD.MM.YYYY", "unix_ms" */
+export function describeForm({ kind, precision, zone, separator }: TimestampForm): string {
+  const name = nameOf({ kind, separator });
+  if (!name.startsWith("iso")) return name;
+  return `${name} ${precision === "day" ? "date" : zoneWords({ zone }) || "without a zone"}`;
 }
 
 /** @example "Z", "+03:00", "Europe/Berlin" */

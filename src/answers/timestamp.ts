@@ -25,15 +25,23 @@ const DAY_S = 86_400;
 const FIRST_SECOND = -62_167_219_200n;
 const LAST_SECOND = 253_402_300_799n;
 
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?( ?(?:[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[[^[\]]+\])?)?)?$/;
-const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/;
+const ZONE = String.raw`( ?(?:[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?:\[[^[\]]+\])?)?`;
+const ISO = new RegExp(
+  String.raw`^(\d{4})-(\d{2})-(\d{2})(?:([Tt ])(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?${ZONE})?$`,
+);
+/** The basic form of ISO 8601. */
+const BASIC = new RegExp(
+  String.raw`^(\d{4})(\d{2})(\d{2})([Tt ])(\d{2})(\d{2})(?:(\d{2})(?:([.,])(\d{1,9}))?)?${ZONE}$`,
+);
+/** Not to the minute: twelve digits may be YYMMDDhhmmss too. */
+const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})(\d{3})?$/;
 const DOTTED = /^(\d{2})\.(\d{2})\.(\d{4})(?:(,? )(\d{1,2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?)?$/;
 const EPOCH = /^([1-9]\d{9}|[1-9]\d{12}|[1-9]\d{15})(?:\.(\d{1,9}))?$/;
 const EPOCH_KINDS = { 10: "unix", 13: "unix_ms", 16: "unix_us" } as const;
 /**
  * Parses a service's timestamp: ISO 8601 (`T` or a blank; minutes, seconds or 1 to 9 digits after a dot or comma; `Z`,
- * `UTC`, `GMT`, an offset, or none; a date alone), `YYYYMMDDhhmmss`, `DD.MM.YYYY` (a blank or `, ` before the time;
+ * `UTC`, `GMT`, an offset, or none; with hyphens and colons or, where it has a time, without them; a date alone),
+ * `YYYYMMDDhhmmss` with or without three digits of milliseconds, `DD.MM.YYYY` (a blank or `, ` before the time;
  * minutes, seconds or a fraction; no zone), an HTTP date, an HTTP date with an offset, or epoch digits (10 for seconds,
  * 13 for milliseconds, 16 for microseconds, with a fraction down to nanoseconds). Undefined for everything else: in a
  * date with slashes, day and month cannot be distinguished. The fraction is not parsed with `Date`, so microseconds are
@@ -71,17 +79,19 @@ export function isUnreadForm({ unread, read }: { unread: number; read: number })
 }
 
 function parseIso(text: string, zone: string): Timestamp | undefined {
-  const match = ISO.exec(text);
+  const extended = ISO.exec(text);
+  const match = extended ?? BASIC.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, separator, hour, minute, second, point, digits, named] = match;
-  return timestampOf("iso", { year, month, day, separator, hour, minute, second, point, digits, named }, zone);
+  const kind = extended === null ? "compact" : "iso";
+  return timestampOf(kind, { year, month, day, separator, hour, minute, second, point, digits, named }, zone);
 }
 
 function parseCompact(text: string, zone: string): Timestamp | undefined {
   const match = COMPACT.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second] = match;
-  return timestampOf("compact", { year, month, day, hour, minute, second }, zone);
+  const [, year, month, day, hour, minute, second, digits] = match;
+  return timestampOf("compact", { year, month, day, hour, minute, second, point: "", digits }, zone);
 }
 
 function parseDotted(text: string, zone: string): Timestamp | undefined {
@@ -117,7 +127,7 @@ function timestampOf(kind: "iso" | "compact" | "dotted", shown: Shown, zone: str
     kind,
     precision,
     fraction: digits.length,
-    point: point === "," ? "," : ".",
+    point: point === "," || (point === "" && digits !== "") ? point : ".",
     zone: isZoned ? withoutOffset(named) : named,
     separator,
   };
@@ -226,12 +236,13 @@ export function formatTimestamp(instantNs: bigint, form: TimestampForm, zone: st
   const shown = new Date(Number(local) * 1000);
   if (form.kind === "rfc") return shown.toUTCString().replace("GMT", form.zone);
   const text = shown.toISOString();
-  if (form.kind === "compact") return text.slice(0, 19).replace(/\D/g, "");
   const date = form.kind === "dotted" ? text.slice(0, 10).split("-").reverse().join(".") : text.slice(0, 10);
   if (form.precision === "day") return date;
   const time = text.slice(11, form.precision === "minute" ? 16 : 19);
   const clock = form.hour === 1 && time.startsWith("0") ? time.slice(1) : time;
-  return `${date}${form.separator}${clock}${fractionText(nanos, 9, form)}${named.text}`;
+  const written = `${date}${form.separator}${clock}`;
+  const whole = form.kind === "compact" ? written.replace(/[-:]/g, "") : written;
+  return `${whole}${fractionText(nanos, 9, form)}${named.text}`;
 }
 
 function formatEpoch(instantNs: bigint, form: TimestampForm): string {

@@ -119,7 +119,7 @@ const UPDATES = group({
   /** Its form: the timestamp of the page's newest change, or an opaque cursor. */
   nextForm: z.enum(["timestamp", "cursor"]).default("timestamp"),
   /** Which forms of `since` are accepted; others are answered with 400. */
-  since: z.enum(["any", "iso", "dotted", "unix", "unix_ms"]).default("any"),
+  since: z.enum(["any", "iso", "iso-basic", "dotted", "unix", "unix_ms"]).default("any"),
   /** An empty `since`: refused with 400, or the beginning. */
   emptySince: z.enum(["refused", "beginning"]).default("refused"),
   /** The maximum age of `since`; an older one is answered with 400. null: no limit. */
@@ -237,8 +237,8 @@ const OPTIONS = group({
   /** The form of answers without orders or changes. */
   emptyForm: z.enum(["list", "null", "null-parent", "204", "bare-list"]).default("list"),
   shape: SHAPE,
-  /** The form of timestamps; `dotted`: DD.MM.YYYY. */
-  timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "dotted", "unix", "unix_ms"]).default("iso-z"),
+  /** The form of timestamps; `iso-basic`: YYYYMMDDThhmmssZ; `dotted`: DD.MM.YYYY. */
+  timestamps: z.enum(["iso-z", "iso-offset", "iso-naive", "iso-basic", "dotted", "unix", "unix_ms"]).default("iso-z"),
   /** `day`: dates alone; `2min`, `min`: truncated, with 00 seconds; else seconds, milliseconds or microseconds. */
   precision: z.enum(["day", "2min", "min", "s", "ms", "us"]).default("ms"),
   /** The offset in `iso-offset`. */

@@ -54,6 +54,8 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
       return `"${isoText(us, precision, options.timestampOffsetMinutes)}${zoneText(options.timestampOffsetMinutes)}"`;
     case "iso-naive":
       return `"${isoText(us, precision, options.naiveOffsetMinutes)}"`;
+    case "iso-basic":
+      return `"${isoText(us, precision, 0).replace(/[-:]/g, "")}${precision === "day" ? "" : "Z"}"`;
     case "dotted":
       return `"${dottedText(isoText(us, precision, options.naiveOffsetMinutes))}"`;
     case "unix":
@@ -65,6 +67,8 @@ export function writeTimestamp(us: number, options: TimestampOptions): string {
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
+const BASIC = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d\S*)$/;
+
 const DOTTED = /^(\d\d)\.(\d\d)\.(\d{4})(?: (\d{1,2}):(\d\d\S*))?$/;
 
 function dottedUs(value: string, naiveOffsetMinutes: number): number | undefined {
@@ -72,6 +76,10 @@ function dottedUs(value: string, naiveOffsetMinutes: number): number | undefined
   return day === undefined
     ? undefined
     : isoUs(`${year}-${month}-${day}T${hour.padStart(2, "0")}:${rest}`, naiveOffsetMinutes);
+}
+
+function basicUs(value: string, naiveOffsetMinutes: number): number | undefined {
+  return isoUs(value.replace(BASIC, "$1-$2-$3T$4:$5:$6"), naiveOffsetMinutes);
 }
 
 function isoUs(value: string, naiveOffsetMinutes: number): number | undefined {
@@ -92,11 +100,11 @@ export function readTimestamp(
   options: TimestampOptions,
 ): number | undefined {
   if (!/^-?\d+(\.\d+)?$/.test(value)) {
-    const kind = DOTTED.test(value) ? "dotted" : "iso";
+    const kind = DOTTED.test(value) ? "dotted" : BASIC.test(value) ? "iso-basic" : "iso";
     if (form !== "any" && form !== kind) return undefined;
-    return (kind === "dotted" ? dottedUs : isoUs)(value, options.naiveOffsetMinutes);
+    return { dotted: dottedUs, "iso-basic": basicUs, iso: isoUs }[kind](value, options.naiveOffsetMinutes);
   }
-  if (form === "iso" || form === "dotted") return undefined;
+  if (form !== "any" && form !== "unix" && form !== "unix_ms") return undefined;
   const own = options.timestamps === "unix" || options.timestamps === "unix_ms" ? options.timestamps : undefined;
   const unit = form === "any" ? (own ?? (Math.abs(Number(value)) > SECONDS_MAX ? "unix_ms" : "unix")) : form;
   // Shifting the decimal point in the text keeps microseconds that a float of seconds would lose.

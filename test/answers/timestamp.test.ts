@@ -39,6 +39,17 @@ describe("parseTimestamp", () => {
     ["2026-11-20T16:51:25.5UTC", instant + 500_000_000n],
     ["2026-11-20 16:51 GMT", instant - 25_000_000_000n],
     ["20261120165125", instant],
+    ["20261120165125178", instant + 178_000_000n],
+    ["20261120T165125Z", instant],
+    ["20261120T165125", instant],
+    ["20261120T195125+0300", instant],
+    ["20261120T195125+03", instant],
+    ["20261120T112125-05:30", instant],
+    ["20261120T165125.123456Z", instant + 123_456_000n],
+    ["20261120t165125,5z", instant + 500_000_000n],
+    ["20261120T1651Z", instant - 25_000_000_000n],
+    ["20261120 1951 +0300", instant - 25_000_000_000n],
+    ["20261120T195125+0300[Europe/Moscow]", instant],
     ["2026-11-20T19:51:25+03:00[Europe/Moscow]", instant],
     ["2026-11-20T19:51:25.123456789+03:00[!Europe/Moscow]", instant + 123_456_789n],
     ["2026-11-20T11:51:25-0500[America/New_York]", instant],
@@ -74,7 +85,7 @@ describe("parseTimestamp", () => {
   });
 
   it.each([
-    ...["", " ", "yesterday", "2026", "20261120T165125Z", "2026-11-20T16:51:25.Z", "2026-11-20T16:51:25.1234567890Z"],
+    ...["", " ", "yesterday", "2026", "20261120", "2026-11-20T16:51:25.Z", "2026-11-20T16:51:25.1234567890Z"],
     ...[
       "2026-02-29",
       "2026-13-01",
@@ -93,6 +104,10 @@ describe("parseTimestamp", () => {
     ...["29.02.2026", "11.13.2026", "00.11.2026", "31.11.2026 00:00", "20.11.2026 24:00:00", "20.11.2026 16:60"],
     ...["20.11.26 16:51", "1.11.2026", "20.11.2026T16:51:25", "20.11.2026 16:51:25Z", "20.11.2026 16", "20.11.2026 "],
     ...["20261320165125", "20260229165125", "20261120245125", "20261120166025", "20261120165160", "202611201651"],
+    // Twelve digits may be YYMMDDhhmmss too: 5 November 2026, or 11 May 2611.
+    ...["261105112242", "202611201651251", "20261120165125123456"],
+    ...["20261120T16", "20261120T16:51:25Z", "2026-11-20T165125Z", "20261120T165125123Z", "20261120T165125.Z"],
+    ...["20261320T165125Z", "20261120T246125Z", "20261120T195125+0300[Mars/Olympus]"],
     ...["17951934851234", "20261120165125.5", "20261120165125Z", "2026-11-20 16:51:25 MSK", "2026-11-20 16:51:25  UTC"],
     // The name does not agree with the offset, or is not known.
     ...["2026-11-20T19:51:25+02:00[Europe/Moscow]", "2026-07-20T17:51:25+01:00[Europe/Berlin]"],
@@ -110,6 +125,8 @@ describe("parseTimestamp", () => {
     expect(timestamp("2026-11-20T19:51:25", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("20.11.2026 19:51:25", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("20261120195125", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("20261120T195125", "Europe/Moscow").instantNs).toBe(instant);
+    expect(timestamp("20261120T165125Z", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-11-20 16:51:25 UTC", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("2026-11-20T16:51:25Z", "Europe/Moscow").instantNs).toBe(instant);
     expect(timestamp("Fri, 20 Nov 2026 16:51:25 +0000", "Europe/Moscow").instantNs).toBe(instant);
@@ -164,7 +181,12 @@ const dotted = fc
 const rfc = fc
   .tuple(http, fc.constantFrom("+0000", "-0000", "+0300", "-0930", "+1400"))
   .map(([text, zone]) => text.replace("GMT", zone));
-const compact = fc.tuple(date, two(23), two(59), two(59)).map((parts) => parts.join("").replaceAll("-", ""));
+const compact = fc
+  .tuple(date, two(23), two(59), two(59), fc.constantFrom("", "000", "178"))
+  .map((parts) => parts.join("").replaceAll("-", ""));
+const basic = fc
+  .tuple(date, fc.constantFrom("T", "t", " "), clock, zoneText)
+  .map(([day, separator, time, zone]) => `${day.replaceAll("-", "")}${separator}${time.replaceAll(":", "")}${zone}`);
 const zoned = fc
   .tuple(
     fc.bigInt({ min: utc("1990-01-01"), max: utc("2200-01-01") }),
@@ -179,7 +201,7 @@ const zoned = fc
   .map(([ns, zone, fraction]) =>
     formatTimestamp(ns, { ...timestamp("2026-01-01T00:00:00").form, zone, fraction }, "UTC"),
   );
-const anyTimestamp = fc.oneof(iso, compact, zoned, date, dotted, dottedDate, epoch, http, rfc);
+const anyTimestamp = fc.oneof(iso, basic, compact, zoned, date, dotted, dottedDate, epoch, http, rfc);
 
 describe("formatTimestamp", () => {
   it("writes every timestamp back as it was", () => {
@@ -211,7 +233,7 @@ describe("formatTimestamp", () => {
       fc.property(
         year,
         fc.constantFrom("Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns"),
-        fc.constantFrom("2026-11-20 16:51:25.1", "20.11.2026 16:51:25.1"),
+        fc.constantFrom("2026-11-20 16:51:25.1", "20.11.2026 16:51:25.1", "20261120T165125.1"),
         (instantNs, zone, text) => {
           const { form } = timestamp(text);
           const written = timestamp(formatTimestamp(instantNs, form, zone), zone).instantNs;
@@ -229,6 +251,10 @@ describe("formatTimestamp", () => {
     expect(as("2026-01-01 00:00:00+0300")).toBe("2026-11-21 02:59:59+0300");
     expect(as("2026-01-01T00:00")).toBe("2026-11-20T23:59");
     expect(as("2026-01-01")).toBe("2026-11-20");
+    expect(as("20260101T000000.000Z")).toBe("20261120T235959.999Z");
+    expect(as("20260101T0000+0300")).toBe("20261121T0259+0300");
+    expect(as("20260101000000000")).toBe("20261120235959999");
+    expect(as("20260101000000")).toBe("20261120235959");
     expect(as("01.01.2026 00:00:00.000")).toBe("20.11.2026 23:59:59.999");
     expect(as("01.01.2026, 00:00")).toBe("20.11.2026, 23:59");
     expect(as("01.01.2026")).toBe("20.11.2026");
@@ -275,6 +301,8 @@ describe("unitNs", () => {
     ["2026-11-20T16:51:25Z", 1_000_000_000n],
     ["2026-11-20T16:51:25.123456Z", 1_000n],
     ["20261120165125", 1_000_000_000n],
+    ["20261120165125178", 1_000_000n],
+    ["20261120T1651Z", 60_000_000_000n],
     ["1795193485", 1_000_000_000n],
     ["1795193485.5", 100_000_000n],
     ["1795193485123", 1_000_000n],
@@ -303,6 +331,7 @@ describe("endOfUnitNs", () => {
     ["Fri, 20 Nov 2026 16:00:00 +0530", "2026-11-20T10:31:00Z"],
     ["2026-11-20T16:00:00+05:30[Asia/Kolkata]", "2026-11-20T10:31:00Z"],
     ["20261120165100", "2026-11-20T16:52:00Z"],
+    ["20261120T165125+0300", "2026-11-20T13:51:26Z"],
     ["1795193485", "2026-11-20T16:51:26Z"],
     ["1795193485000", "2026-11-20T16:51:26Z"],
     ["1795193485007", undefined],

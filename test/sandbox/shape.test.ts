@@ -104,6 +104,8 @@ describe("timestamps", () => {
     ["iso-z", "us", '"2026-03-01T10:00:00.123456Z"'],
     ["iso-offset", "ms", '"2026-03-01T06:30:00.123-03:30"'],
     ["iso-naive", "ms", '"2026-03-01T13:00:00.123"'],
+    ["iso-basic", "s", '"20260301T100000Z"'],
+    ["iso-basic", "us", '"20260301T100000.123456Z"'],
     ["dotted", "ms", '"01.03.2026 13:00:00.123"'],
     ["dotted", "s", '"01.03.2026 13:00:00"'],
     ["unix", "s", "1772359200"],
@@ -124,6 +126,8 @@ describe("timestamps", () => {
     expect(readTimestamp("2026-03-01T10:00:00Z", "unix", options)).toBeUndefined();
     expect(readTimestamp("2026-13-01T10:00:00Z", "any", options)).toBeUndefined();
     expect(readTimestamp("2026-03-01T10:00:00", "dotted", options)).toBeUndefined();
+    expect(readTimestamp("2026-03-01T10:00:00Z", "iso-basic", options)).toBeUndefined();
+    expect(readTimestamp("20260301T100000Z", "iso", options)).toBeUndefined();
     expect(readTimestamp("01.03.2026 10:00:00", "iso", options)).toBeUndefined();
     expect(readTimestamp("01.13.2026 10:00:00", "any", options)).toBeUndefined();
     expect(readTimestamp("2026-03-01T10:00:00 03:00", "any", options)).toBeUndefined();

@@ -12,6 +12,12 @@ const ISO: Case[] = [
   ["an offset", { timestamps: "iso-offset" }, {}, /^2026-03-01T\d\d:\d\d:\d\d\.\d{3}\+03:00$/],
   ["no zone", { timestamps: "iso-naive", naiveOffsetMinutes: 180 }, {}, /^2026-03-01T1[45]:\d\d:\d\d\.\d{3}$/],
   [
+    "without hyphens and colons",
+    { timestamps: "iso-basic", precision: "s", updates: { since: "iso-basic" } },
+    {},
+    /^20260301T\d{6}Z$/,
+  ],
+  [
     "dots, the day first",
     { timestamps: "dotted", naiveOffsetMinutes: 180, precision: "us", updates: { since: "dotted" } },
     {},

@@ -144,6 +144,8 @@ describe("the position of a pass", () => {
     expect(isToken("1772366400", formOf("1772366400"), "UTC")).toBe(false);
     expect(isToken("20260301120000", formOf("2026-03-01T12:00:00Z"), "UTC")).toBe(true);
     expect(isToken("20260301120000", formOf("20260301110000"), "UTC")).toBe(false);
+    expect(isToken("20260301120000123", formOf("2026-03-01T12:00:00Z"), "UTC")).toBe(true);
+    expect(isToken("20260301T120000Z", formOf("2026-03-01T12:00:00Z"), "UTC")).toBe(false);
     expect(isToken("2026-03-01T12:00:00Z", undefined, "UTC")).toBe(false);
     expect(isToken(DATE, undefined, "UTC")).toBe(false);
   });

@@ -122,7 +122,7 @@ export function planSweep(
  */
 export function isToken(position: string, form: TimestampForm | undefined, timezone: string): boolean {
   const kind = parseTimestamp(position, timezone)?.form.kind;
-  return kind === undefined || (/^(?:unix|compact)/.test(kind) && kind !== form?.kind);
+  return kind === undefined || (/^\d+(?:\.\d+)?$/.test(position) && kind !== form?.kind);
 }
 
 /** The larger of `high` and the largest of `timestamps` that is not in the future by the service's clock. */
