@@ -152,6 +152,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
   },
+  tested(
+    "test/completeness/unusual-empty.test.ts",
+    "null taken for no changes where known ones should be listed",
+    { of: "hasAnchors", does: "return anchors.length < 0 && askedNs === nowNs;" },
+    "src/updates/pages/page-cover.ts",
+  ),
   ...[
     tested(
       "test/service/answer-counts.test.ts",

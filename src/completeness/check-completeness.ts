@@ -15,6 +15,7 @@ import {
   describeBeside,
   findUnusual,
   isAdopted,
+  isStanding,
   learnEmpty,
   NO_EMPTY,
   noteRecords,
@@ -123,13 +124,18 @@ export class CompletenessCheck {
 
   /**
    * Call for each answer. Returns an error where its list is empty and the form of the answer is unusual.
+   * @param mustList whether an empty answer should hold records; `isStanding`: the one before has an unusual form too
    * @throws BridgeError `answer_shape` where its list is empty and a field beside it contradicts that.
    */
-  async judge(metadata: ListMetadata, signal: AbortSignal): Promise<UnusualEmptyError | undefined> {
+  async judge(
+    metadata: ListMetadata,
+    signal: AbortSignal,
+    mustList: (isStanding: boolean) => boolean = () => false,
+  ): Promise<UnusualEmptyError | undefined> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
     const next = learnMetadata(learned, metadata);
-    const judged = found.length === 0 ? this.#judgeForm(next, metadata) : { learned: next };
+    const judged = found.length === 0 ? this.#judgeForm(next, metadata, mustList) : { learned: next };
     await this.#save(learned, judged.learned, signal);
     if (found.length === 0) return judged.unusual;
     throw new BridgeError(
@@ -142,10 +148,11 @@ export class CompletenessCheck {
   #judgeForm(
     learned: LearnedMetadata,
     { size, besideEmpty = [] }: ListMetadata,
+    mustList: (isStanding: boolean) => boolean,
   ): { learned: LearnedMetadata; unusual?: UnusualEmptyError } {
     const { clock, log } = this.#context;
     const { empty = NO_EMPTY } = learned;
-    const found = size === 0 ? findUnusual(empty, besideEmpty) : [];
+    const found = size === 0 ? findUnusual(empty, besideEmpty, mustList(isStanding(empty))) : [];
     if (found.length === 0) {
       const next = size === 0 ? learnEmpty(empty, besideEmpty) : noteRecords(empty);
       return { learned: next === empty ? learned : { ...learned, empty: next } };

@@ -78,7 +78,7 @@ export function readBesideEmpty(
   root: Span,
   { skipped, hideSecrets }: { skipped: ReadonlySet<number>; hideSecrets: (text: string) => string },
 ): BesideEmpty[] {
-  const found: BesideEmpty[] = [readRoot(bytes, root)];
+  const found: BesideEmpty[] = [readRoot(bytes, root, skipped.has(root.start))];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { span, place, depth } = next;
@@ -99,11 +99,12 @@ export function readBesideEmpty(
 
 /**
  * The kind of the whole answer. `null` and `[]` are unusual where empty answers were of another kind. An object holds
- * the list at its configured place, and 204 states that there is nothing: both are always usual.
+ * the list at its configured place, an array may be that list, and 204 states that there is nothing: these are always
+ * usual.
  */
-function readRoot(bytes: Buffer, root: Span): BesideEmpty {
+function readRoot(bytes: Buffer, root: Span, isList: boolean): BesideEmpty {
   const says = root.end === root.start ? "204" : kindOf(bytes, root);
-  return { place: ROOT, says, counts: says === "null" || says === "array" ? "before" : "never" };
+  return { place: ROOT, says, counts: says === "null" || (says === "array" && !isList) ? "before" : "never" };
 }
 
 const QUIET = { says: "", counts: "new" } as const;
@@ -134,15 +135,30 @@ function readValue(
 const TRUE = { says: "true", counts: "always" } as const;
 const NONE: ReadonlySet<string> = new Set();
 
-/** The fields of an empty answer with content that no empty answer had before. */
-export function findUnusual({ times, known }: UsualEmpty, beside: readonly BesideEmpty[]): readonly BesideEmpty[] {
-  if (times < USUAL_TIMES) return [];
+/**
+ * The fields of an empty answer with content that no empty answer had before.
+ *
+ * @param mustList the answer should hold records, so that its kind is unusual even if it is that of the first empty
+ * answer
+ */
+export function findUnusual(
+  { times, known }: UsualEmpty,
+  beside: readonly BesideEmpty[],
+  mustList = false,
+): readonly BesideEmpty[] {
+  const isKnown = times >= USUAL_TIMES;
   return beside.filter(({ place, says, counts }) => {
-    if (says === "" || counts === "never") return false;
+    const isOwed = mustList && place === ROOT;
+    if (says === "" || counts === "never" || !(isKnown || isOwed)) return false;
     const values = known[place];
-    if (values === undefined) return counts !== "before";
+    if (values === undefined) return counts !== "before" || isOwed;
     return counts !== "new" && !values.includes(says) && !values.includes(ANY);
   });
+}
+
+/** Whether nothing else has come since an unusual empty answer. */
+export function isStanding({ unusual }: UsualEmpty): boolean {
+  return unusual?.hasRecords === false;
 }
 
 /** Learns from an empty answer in a usual form. Returns the same object where nothing is new. */

@@ -41,6 +41,20 @@ describe("an unusual empty form", () => {
     expect(findUnusual(learnEmpty(former, object), kind)).toEqual(kind);
   });
 
+  it.each<[string, UsualEmpty, boolean, boolean]>([
+    ["of the first empty answer", NO_EMPTY, true, true],
+    ["of the first empty answer, where none must list anything", NO_EMPTY, false, false],
+    ["of the second", { times: 1, known: { $: ["object"] } }, true, true],
+    ["that has come before", { times: 1, known: { $: ["null"] } }, true, false],
+    ["of former ones that were noted without", { times: 3, known: { batch_id: [] } }, true, true],
+  ])("of an answer that must list something is unusual by its kind: %s", (_name, usual, mustList, expected) => {
+    const beside = [
+      { place: "$", says: "null", counts: "before" },
+      { place: "code", says: "false", counts: "before" },
+    ] as const;
+    expect(findUnusual(usual, beside, mustList)).toEqual(expected ? beside.slice(0, 1) : []);
+  });
+
   it("is counted anew once records came in between", () => {
     const again = note(noteRecords(note(NO_EMPTY, 6)), 1);
     expect(isAdopted(again, DAY_MS)).toBe(false);

@@ -207,6 +207,71 @@ describe("an empty answer of another kind than usual", () => {
     expect(await quietly()).toBeNull();
   });
 
+  describe("to a request whose answer never was empty", () => {
+    async function startWithChanges(options: Parameters<typeof startFollowed>[1] = {}) {
+      const test = await startFollowed(2, options);
+      let empty: object | null | undefined;
+      answerWith(test.sandbox, "/orders/updates", () => empty);
+      for (const id of test.ids) {
+        test.change(id, { status: "paid" });
+        await test.poll();
+      }
+      const poll = async (times: number) => {
+        const errors: unknown[] = [];
+        for (let polls = 0; polls < times; polls++)
+          errors.push(
+            await test.poll().then(
+              () => null,
+              (error: unknown) => error,
+            ),
+          );
+        return errors;
+      };
+      const answer = (next: object | null | undefined): void => {
+        empty = next;
+      };
+      return { test, poll, answer };
+    }
+
+    itSome(1)([[null], [[]]])("is told after ten minutes, until changes come again: %j", async (other) => {
+      const { test, poll, answer } = await startWithChanges();
+      const before = test.watermark();
+      answer(other);
+      const errors = await poll(14);
+      expect(errors.slice(0, 9).every(isNull)).toBe(true);
+      expect(errors.at(-1)).toMatchObject({ code: "answer_shape", message: expect.stringContaining("$ = ") });
+      test.clock.advance(8 * 86_400_000);
+      expect((await poll(1)).every(isNull)).toBe(false);
+      expect(test.watermark()).toBe(before);
+      const [id] = test.ids as [string];
+      test.change(id, { status: "cancelled" });
+      answer(undefined);
+      expect(await poll(1)).toEqual([null]);
+      expect(test.statusOf(id).status).toBe("cancelled");
+    });
+
+    itWhole.each<[string, Parameters<typeof startFollowed>[1], object | null]>([
+      ["the boundary is excluded", { service: { updates: { boundary: "exclusive" } } }, null],
+      [
+        "the list itself is the answer",
+        { service: { shape: { updates: [] } }, settings: { updates: { changes: "$" } } },
+        [],
+      ],
+    ])("is how the service says nothing where %s", async (_name, options, other) => {
+      const { test, poll, answer } = await startWithChanges(options);
+      answer(other);
+      expect((await poll(20)).every(isNull)).toBe(true);
+      expect(test.logs.filter(({ message }) => message.includes("no empty answer said before"))).toEqual([]);
+    });
+
+    itWhole("is usual where all changes that were listed are older than the list", async () => {
+      const { test, poll, answer } = await startWithChanges();
+      test.clock.advance(8 * 86_400_000);
+      answer(null);
+      expect((await poll(20)).every(isNull)).toBe(true);
+    });
+  });
+
   itSome(1)([[null], [[]]])(
     "is usual where the first ones were such, and one with an empty list always: %j",
     async (first) => {

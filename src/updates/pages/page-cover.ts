@@ -106,6 +106,14 @@ export function showsOtherQuestion(
   return anchors.some(({ orderId, ns }) => ns > asked.ns && isYoungAnchor(ns, asked.nowNs) && !isCurrent(orderId));
 }
 
+/**
+ * Whether a complete answer from `askedNs` on has known changes, where the service includes the boundary.
+ * @param nowNs the service's time; undefined: however old the changes are
+ */
+export function hasAnchors(anchors: readonly Anchor[], askedNs: bigint, nowNs: bigint | undefined): boolean {
+  return anchors.some(({ ns }) => ns >= askedNs && isYoungAnchor(ns, nowNs));
+}
+
 function isYoungAnchor(ns: bigint, nowNs: bigint | undefined): boolean {
   return nowNs === undefined || nowNs - ns < ANCHOR_VALID_NS;
 }

@@ -6,9 +6,11 @@
 import { resolvePath } from "../../answers/json-path.ts";
 import type { Span } from "../../answers/json-text.ts";
 import { parseTimestamp } from "../../answers/timestamp.ts";
+import { isSameWay } from "../../answers/timestamp-form.ts";
 import type { CompletenessCheck } from "../../completeness/check-completeness.ts";
 import { countEmptyRecords, withoutMore } from "../../completeness/list-metadata.ts";
 import { m } from "../../messages/messages.ts";
+import { loadOrderMark } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { endOfStepNs } from "../../orders/second-reads.ts";
 import { stopsPass } from "../../pass/holds.ts";
@@ -31,7 +33,7 @@ import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
-import { liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
+import { hasAnchors, liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
 import { type EqualTimestamps, holdEqualTimestamps, provesCut, showsWhole } from "./step-over.ts";
@@ -359,7 +361,9 @@ export class ReadPages {
     // A named next page is requested before signs of more changes are judged.
     const isFollowed = token !== undefined && token !== since;
     const judged = isFollowed ? withoutMore(changes.metadata) : changes.metadata;
-    const unusual = await this.#completeness.judge(judged, pass.signal);
+    const unusual = await this.#completeness.judge(judged, pass.signal, (isStanding) =>
+      this.#mustList(pass, since, isStanding),
+    );
     pass.metadata = changes.metadata;
     // Records beside an error, beside empty ones, or from a cache are stored; the position stays, because others may be
     // missing.
@@ -400,6 +404,18 @@ export class ReadPages {
     if (!liesBefore(timestamps, { ns, form })) return false;
     if (this.#lacksKnown(pass, { ns })) pass.otherQuestion ??= { ns, size: timestamps.length };
     return true;
+  }
+
+  /** Whether a change that was listed before should be in the answer. A removed order may have left the list. */
+  #mustList({ learned, rules, anchors, serviceNow }: Pass, since: string, isStanding: boolean): boolean {
+    const asked = parseTimestamp(since, rules.timezone);
+    const isSame = asked !== undefined && learned.form !== undefined && isSameWay(asked.form, learned.form);
+    if (!isSame || learned.boundary !== "inclusive" || this.#options.rules.next !== null) return false;
+    const { store } = this.#context;
+    const listed = [...loadAnchors(store), ...anchors].filter(
+      ({ orderId }) => loadOrderMark(store, orderId)?.removedAt === null,
+    );
+    return hasAnchors(listed, asked.instantNs, isStanding ? undefined : instantOf(serviceNow, "UTC"));
   }
 
   #lacksKnown(pass: Pass, { ns }: { ns: bigint }): boolean {
