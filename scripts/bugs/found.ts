@@ -107,6 +107,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "empty batch" } },
   },
+  tested(
+    "test/completeness/unusual-empty.test.ts",
+    "a batch without orders that comes again taken for the service's name for nothing",
+    { in: "learnEmptyName", find: "return names;\n  if (last", replace: 'return { usual: "named" };\n  if (last' },
+    "src/completeness/empty-names.ts",
+  ),
   {
     ...one(
       "changes before a watermark that is ahead never asked for",

@@ -275,7 +275,6 @@ export class World implements Scene, Line, CommitHooks {
     this.#accepted.clear();
     this.pushes.forgetLeftOut();
     this.position.onMoved();
-    this.emptiness.onMoved();
   }
 
   /** Nor does what was learned of the answers to stocks at another path. */

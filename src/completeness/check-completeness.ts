@@ -200,7 +200,10 @@ export class CompletenessCheck {
     // The next name comes after this one was confirmed, so it proves nothing, unless other batches wait.
     else if (isDue && names.usual === undefined && names.isReturned === undefined) names = {};
     const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
-    await this.#save(before, isNews ? { ...learned, names } : learned, signal);
+    const next = isNews ? { ...learned, names } : learned;
+    // The empty answers so far were this batch: what it looks like says nothing of others.
+    const isBatch = isDue && names.usual === undefined;
+    await this.#save(before, isBatch ? { ...next, empty: NO_EMPTY } : next, signal);
     if (isDue && names.usual !== "named") return "due";
     const isTold = names.usual === "none" && sinceMs >= UNUSUAL_WAIT_MS;
     return isTold ? new BridgeError("answer_shape", m.orders.emptyBatch, { hint: m.orders.emptyBatchHint }) : "nothing";

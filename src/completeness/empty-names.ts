@@ -46,9 +46,9 @@ export function learnEmptyName(names: EmptyNames, name: string | undefined, isCo
   }
   if (isConfirmed) return { usual: "named" };
   if (isReturned && !isPast) return names.unnamed === undefined ? names : { last: name, isReturned };
-  if (last !== undefined && (last === name) === isPast)
-    // Always the same name, or a new one each time.
-    return isPast ? { usual: "named" } : { usual: "named", first: [last, name] };
+  // The service's own name for nothing, or a batch that it delivers again: a confirm shows which.
+  if (last === name && isPast) return names;
+  if (last !== undefined && last !== name && !isPast) return { usual: "named", first: [last, name] };
   return last === name && names.unnamed === undefined ? names : { last: name };
 }
 

@@ -370,10 +370,25 @@ whole.describe("a named batch without orders", () => {
     expect(ids(t)).toBe(1);
   });
 
-  itWhole.each<[string, (n: number) => string]>([
-    ["the same", () => "empty"],
-    ["a new one each time", (n) => `poll-${n}`],
-  ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, nameOf) => {
+  it("is confirmed after an hour where it is delivered again after other orders", async () => {
+    const queue: { batch_id: string; orders: object[] }[] = [{ batch_id: "b1", orders: [] }];
+    const t = await startQueue(queue, () => []);
+    await poll(t, 2);
+    queue.unshift({ batch_id: "b2", orders: [orderOf(1)] });
+    await poll(t, 50);
+    expect(confirmBodies(t)).toEqual(['{"batch_id":"b2"}']);
+    queue.push({ batch_id: "b3", orders: [orderOf(3)] });
+    await poll(t, 15);
+    expect(ids(t)).toBe(2);
+    expect(queue).toEqual([]);
+    expect((await poll(t, 20)).every(isNull)).toBe(true);
+  });
+
+  itWhole.each<[string, number, (n: number) => string]>([
+    // It is confirmed once, which has no effect.
+    ["the same", 5, () => "empty"],
+    ["a new one each time", 4, (n) => `poll-${n}`],
+  ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, confirms, nameOf) => {
     const queue: { batch_id: string; orders: object[] }[] = [];
     let n = 0;
     const t = await startQueue(queue, () => ({ batch_id: nameOf(n++), orders: [] }));
@@ -382,8 +397,8 @@ whole.describe("a named batch without orders", () => {
       expect((await poll(t, 30)).every(isNull)).toBe(true);
     }
     expect(await poll(t, 200)).toEqual(Array(200).fill(null));
-    expect(confirmBodies(t)).toHaveLength(4);
-    expect(t.rows("SELECT count(*) AS n FROM batches")).toEqual([{ n: 4 }]);
+    expect(confirmBodies(t)).toHaveLength(confirms);
+    expect(t.rows("SELECT count(*) AS n FROM batches")).toEqual([{ n: confirms }]);
   });
 
   itWhole("is how the service says nothing, where the name is that of the batch that comes next", async () => {

@@ -55,9 +55,6 @@ export class EmptinessInvariants {
   readonly #met: Partial<Record<Endpoint, Met>> = {};
   /** Since when nothing else came in this life. */
   readonly #sinceMs: Partial<Record<Endpoint, number>> = {};
-  /** Answers without orders and without a name, before the first that has one; of the address that is asked now. */
-  #unnamed = 0;
-  #hasNamed = false;
   #lives = 0;
   /** Pages in a row that were no answer to the question, and since when. */
   #other = { times: 0, sinceMs: 0 };
@@ -80,12 +77,6 @@ export class EmptinessInvariants {
     }
   }
 
-  /** How the service at another address answers is not known, nor at first where the program comes back to. */
-  onMoved(): void {
-    this.#unnamed = 0;
-    this.#hasNamed = false;
-  }
-
   onTold({ route: { kind, query }, fate }: Sent, told: Told): void {
     if (kind === "confirm" && told.kind === "answer" && this.#met.orders !== undefined)
       this.#met.orders.isConfirmAnswered = true;
@@ -93,7 +84,6 @@ export class EmptinessInvariants {
     const { auditor, time } = this.#scene;
     if (kind === "updates") this.#noteOther(new URLSearchParams(query).get("since"), told);
     if (kind === "orders") this.#noteGiven(told.body);
-    if (kind === "orders" && told.isTrue) this.#noteUnnamed(told.body);
     if (fate?.kind !== "lie" || fate.lie.body !== "empty otherwise") {
       delete this.#met[kind];
       if (told.status < 300) delete this.#sinceMs[kind];
@@ -105,14 +95,6 @@ export class EmptinessInvariants {
     this.#scene.coverage.count("empty otherwise", kind);
     const open = auditor.prepare(OPEN).pluck().all() as number[];
     this.#met[kind] ??= { positions: this.#positions(), searched: this.#searched(), open, isConfirmAnswered: false };
-  }
-
-  /**
-   * Whether a named batch without orders is known to be one. Where others may come before it, and nothing without a name came, it looks like
-   * the one name that a service gives to all its empty answers: then it keeps nothing back, and may be served for ever.
-   */
-  get isBatchKnown(): boolean {
-    return this.#scene.forms.handOut === "repeat" || this.#unnamed >= KNOWN_TIMES;
   }
 
   #noteOther(since: string | null, told: Told & { kind: "answer" }): void {
@@ -137,12 +119,6 @@ export class EmptinessInvariants {
       string,
     ][];
     return anchors.some(([orderId, ns]) => BigInt(ns) > asked && !body.toLowerCase().includes(orderId));
-  }
-
-  #noteUnnamed(body: string): void {
-    if (body.includes('"order_id"')) return;
-    if (body.includes('"batch_id"')) this.#hasNamed = true;
-    else if (!this.#hasNamed) this.#unnamed += 1;
   }
 
   #noteGiven(body: string): void {
