@@ -19,14 +19,14 @@ export interface OpenDelivery {
 
 /**
  * To be called before a GET. A GET that is still open has lost its answer: its delivery counts as lost until the
- * service has served everything once more from here.
+ * service has served everything once more from here. A time after the present is of a clock that was set back.
  */
 export function openDelivery(store: Store, at: string): OpenDelivery {
   const row = onlyRow(
     store
       .prepare<{ openedAt: string; lost: number }>(
         `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
-       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
+       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1, opened_at = min(opened_at, excluded.opened_at),
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
          first_served = CASE WHEN is_open THEN NULL ELSE first_served END
        RETURNING opened_at AS openedAt, lost`,
@@ -65,11 +65,6 @@ export function loadUnanswered(store: Store): Unanswered | undefined {
 
 export function saveUnanswered(store: Store, unanswered: Unanswered): void {
   saveMetaJson(store, "unanswered", unanswered);
-}
-
-/** Brings a time after `now` to it: the clock was ahead. To be called inside a transaction. */
-export function bringDeliveryBack(store: Store, now: string): void {
-  store.prepare("UPDATE pull_mark SET opened_at = @now WHERE opened_at > @now").run({ now });
 }
 
 /** Row id of the newest batch that is still to be confirmed or read. */

@@ -1,4 +1,3 @@
-import { bringDeliveryBack } from "../batches/delivery-rows.ts";
 import { loadUnreadBody } from "../batches/kept-rows.ts";
 import { bringEmptyBack } from "../completeness/list-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
@@ -48,7 +47,6 @@ export function applyConfiguration(store: Store, loaded: LoadedConfig, at: strin
  */
 export function bringTimesBack(store: Store, now: string): void {
   bringFlowsBack(store, now);
-  bringDeliveryBack(store, now);
   bringEmptyBack(store, now);
 }
 

@@ -246,6 +246,7 @@ export class PullOrders implements Job {
       replaceNote(store, { mayBeLost: this.#mayBeLost || !confirmNames(this.#options.rules.confirm) });
       return openDelivery(store, at);
     });
+    if (!mark.lost) this.#lost = undefined;
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     if (confirmNames(this.#options.rules.confirm) && loadNewestDue(store) === undefined) return;
     const detail = m.orders.answerLost({ at: mark.openedAt });
@@ -268,9 +269,10 @@ export class PullOrders implements Job {
   #hasWaited(openedAt: string): boolean {
     const { clock } = this.#context;
     const waitMs = this.#options.rules.confirmWaitMs;
-    if (this.#lost?.openedAt !== openedAt) {
+    // An earlier time than before is of a clock that was set back: the wait goes on.
+    if (this.#lost === undefined || openedAt > this.#lost.openedAt) {
       const waitedMs = Math.min(Math.max(clock.nowMs() - Date.parse(openedAt), 0), waitMs);
-      this.#lost = { openedAt, untilMs: clock.monotonicMs() + waitMs - waitedMs };
+      this.#lost = { openedAt, untilMs: clock.monotonicMs() + (waitMs - waitedMs) };
     }
     return clock.monotonicMs() >= this.#lost.untilMs;
   }

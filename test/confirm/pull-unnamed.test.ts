@@ -245,19 +245,22 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
-  it("shows a hold also where each poll is a program of its own, and the clock was a year ahead", async () => {
+  it("is waited for as long as ever where the clock was set back and each pass is a process of its own", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);
     t.sandbox.faults.add(lostGet);
-    t.clock.jump(365 * 86_400_000);
     await t.run("orders");
-    t.clock.jump(-365 * 86_400_000);
-    for (const minutes of [0, 10, 10]) {
-      expect(holds(t)).toEqual([]);
-      t.clock.advance(minutes * 60_000);
+    t.clock.jump(-86_400_000);
+    const pass = async () => {
       await t.restart();
       await t.run("orders");
-    }
+    };
+    await pass();
+    t.clock.advance(14 * 60_000);
+    await pass();
+    expect(holds(t)).toEqual([]);
+    t.clock.advance(2 * 60_000);
+    await pass();
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
