@@ -158,6 +158,26 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     },
   );
 
+  itWhole("asks ever more seldom from before where the service refuses that", async () => {
+    const test = await startFollowed(1, noDate);
+    const ms = test.clock.nowMs();
+    test.change(test.ids[0]!, { status: "paid", timestamp: ms + YEAR_MS });
+    await test.poll();
+    const handle = test.sandbox.service.handle.bind(test.sandbox.service);
+    const times: number[] = [];
+    test.sandbox.service.handle = (request) => {
+      const since = new URLSearchParams(request.path.split("?")[1] ?? "").get("since");
+      if (since === null || Date.parse(since) > ms + HOUR_MS) return handle(request);
+      const minutes = Math.floor((test.clock.nowMs() - ms) / MINUTE_MS);
+      // A refused request is repeated within a minute.
+      if (minutes > (times.at(-1) ?? -2) + 1) times.push(minutes);
+      return { status: 400, headers: {}, body: Buffer.from("{}"), delivery: { kind: "plain" } };
+    };
+    await pollFor(test, 300);
+    const gaps = times.slice(1).map((at, index) => at - times[index]!);
+    expect(gaps).toEqual([10, 20, 40, 60, 60, 60]);
+  });
+
   itWhole("asks seldom from before where that takes many requests, because a page holds one change", async () => {
     const serviceMs = Date.UTC(2026, 2, 1, 12);
     let passedMs = 0;

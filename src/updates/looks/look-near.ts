@@ -24,6 +24,7 @@ const LOOK_EVERY_MS = 5 * 60_000;
 const WIDE_RECORDS = 500;
 const WIDE_PAGES = 10;
 const WIDE_EVERY_MS = 3_600_000;
+const REFUSED_WAIT_MAX_MS = 3_600_000;
 
 /** Whether the watermark is ahead by this machine's clock only. */
 function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learned">, rules: FollowRules): boolean {
@@ -59,6 +60,8 @@ export class LookNear {
   readonly #readAndStore: (pass: Pass) => Promise<boolean>;
   /** Monotonic. */
   #dueMs = Number.NEGATIVE_INFINITY;
+  /** Until the next request; doubles while the service refuses them. */
+  #waitMs = LOOK_EVERY_MS;
 
   constructor(context: JobContext, follow: FollowRules, readAndStore: (pass: Pass) => Promise<boolean>) {
     this.#context = context;
@@ -88,9 +91,12 @@ export class LookNear {
     let isComplete = true;
     try {
       isComplete = await this.#readAndStore(pass);
+      this.#waitMs = LOOK_EVERY_MS;
     } catch (error) {
-      if (isPositionRefused(error)) return true;
-      throw error;
+      if (!isPositionRefused(error)) throw error;
+      this.#waitMs = Math.min(this.#waitMs * 2, REFUSED_WAIT_MAX_MS);
+      this.#dueMs = clock.monotonicMs() + this.#waitMs;
+      return true;
     } finally {
       addCounts(counts, own);
       const isWide = !isComplete || pass.changes.records > Math.min(WIDE_RECORDS, WIDE_PAGES * pass.pageMax);
