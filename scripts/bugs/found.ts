@@ -93,8 +93,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "unknown words beside an empty list read as nothing new",
       "src/completeness/empty-form.ts",
-      "if (times < USUAL_TIMES) return [];",
-      "if (times >= 0) return [];",
+      "const isKnown = times >= USUAL_TIMES;",
+      "const isKnown = times < 0;",
     ),
     draws: { step: { do: "lie", lie: { body: "empty otherwise" } } },
   },
