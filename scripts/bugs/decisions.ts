@@ -159,6 +159,12 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "src/feeds/source/feed-source.ts",
   ),
   tested(
+    "test/cli/refusals.test.ts",
+    "sync beside a bridge of the same account with another database",
+    { in: "lockUnlessDaemon", find: "if (isDaemonRunning(loaded)) return undefined;", replace: "return undefined;" },
+    "src/cli/sync.ts",
+  ),
+  tested(
     "test/cli/sync-preview.test.ts",
     "a row of a view looked up by its key as text alone",
     { in: "findRows", find: "key.map(formsOf)", replace: "key.map((text) => [text])" },

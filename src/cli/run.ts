@@ -6,12 +6,11 @@ import { readAside, readHere } from "../config/read-files.ts";
 import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
-import { isLocked, runningError } from "../database/file/instance-lock.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { acquireAccountLock } from "../platform/account-lock.ts";
+import { lockAccount } from "../pass/lock-account.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { createLogger, logForm } from "../platform/logger.ts";
@@ -43,7 +42,7 @@ export const run: Command = async (call) => {
   let reads = readHere({ file: call.configFile, env: call.terminal.env });
   let log = createLog(call, loaded);
   catchDefects(() => log);
-  let account = await lockAccount(loaded, log);
+  let account = await lock(loaded, log);
   const troubles = new Troubles();
   signals.takeStops();
   let bridge = start({ loaded, reads, log, troubles });
@@ -98,26 +97,16 @@ interface Running {
   troubles: Troubles;
 }
 
-/** The lock on an account: one daemon per account on this machine. */
+/** The lock on the account `of`. */
 interface HeldAccount {
   of: string;
   release: () => void;
 }
 
-/** @throws BridgeError `instance_running` where another daemon on this machine works for the account */
-async function lockAccount({ config }: LoadedConfig, log: Log): Promise<HeldAccount> {
-  const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
-  const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
-  if (lock.state === "taken") {
-    const { path: database } = config.database;
-    const other = isLocked(database);
-    if (other !== undefined && other.holder?.pid !== process.pid) throw runningError(database);
-    throw new BridgeError("instance_running", m.daemon.accountTaken({ clientId, baseUrl }), {
-      hint: m.daemon.ownAccounts,
-    });
-  }
-  if (lock.state === "unknown") log.debug({}, "It is unknown whether another program works for this account.");
-  return { of: accountOf(config), release: lock.release };
+async function lock(loaded: LoadedConfig, log: Log): Promise<HeldAccount> {
+  const { state, release } = await lockAccount(loaded);
+  if (state === "unknown") log.debug({}, "It is unknown whether another program works for this account.");
+  return { of: accountOf(loaded.config), release };
 }
 
 /**
@@ -138,7 +127,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
   const log = createLog(call, loaded);
   let account = old.account;
   try {
-    if (accountOf(loaded.config) !== old.account.of) account = await lockAccount(loaded, log);
+    if (accountOf(loaded.config) !== old.account.of) account = await lock(loaded, log);
   } catch (error) {
     reportRefused(old, error);
     return old;

@@ -18,6 +18,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS, isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
+import { type HeldAccount, lockAccount } from "../pass/lock-account.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -54,6 +55,9 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
   const loaded = await load(call);
   const names = chooseJobs(jobs, loaded);
   if (options.only !== undefined) refuseOnly(names, loaded);
+  // Before the first write. A dry run sends nothing.
+  const account = dryRun ? undefined : await lockUnlessDaemon(loaded);
+  using _account = { [Symbol.dispose]: () => account?.release() };
   if (again) sendAgain(loaded, names, options);
   const isOlder = options.since !== undefined || options.orders !== undefined;
   if (isOlder) refuseOlder(names, options);
@@ -200,8 +204,7 @@ async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promi
     // This command prints each job's outcome itself, so passes are not logged.
     bridge = new Bridge({ loaded, log, clock: systemClock, onResult: () => {} }, "sync");
   } catch (error) {
-    const isInUse = error instanceof BridgeError && error.code === "instance_running";
-    if (!isInUse || !isDaemonRunning(loaded)) throw error;
+    if (!isOwnDaemon(error, loaded)) throw error;
     return await askDaemon(call, loaded, work);
   }
   using _stop = interruption(() => {
@@ -229,6 +232,25 @@ function counting(show: Work["show"]): { show: Work["show"]; count: () => number
     show(outcome);
   };
   return { show: counted, count: () => count };
+}
+
+/**
+ * Locks the account, where no daemon of this database does that.
+ * @throws BridgeError `instance_running` where another program on this machine works for the account
+ */
+async function lockUnlessDaemon(loaded: LoadedConfig): Promise<HeldAccount | undefined> {
+  if (isDaemonRunning(loaded)) return undefined;
+  try {
+    return await lockAccount(loaded);
+  } catch (error) {
+    if (isOwnDaemon(error, loaded)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a daemon of this database has just started, and can be asked. */
+function isOwnDaemon(error: unknown, loaded: LoadedConfig): boolean {
+  return asError(error).code === "instance_running" && isDaemonRunning(loaded);
 }
 
 /** Another sync holds the lock as well, but answers no requests. */

@@ -1,5 +1,6 @@
 /*
- * Allows one daemon per account on a machine: two would each deliver the other's orders, whatever database they use.
+ * Allows one program per account on a machine, the daemon or `sync`: two would each take the other's orders, whatever
+ * database they use.
  * The lock is a socket in Linux's abstract namespace: it has no file that could be left behind or planted, and it ends
  * with the process. Because any local user could bind the name, the holder proves that it has the client secret; a
  * daemon refuses to start only where another daemon of the same account holds the name.
@@ -15,9 +16,9 @@ export interface Account {
 
 export type AccountLock =
   | { state: "ours"; release: () => void }
-  /** Another daemon of this account runs on this machine. */
+  /** Another program on this machine works for this account. */
   | { state: "taken" }
-  /** Another program has the name, or the system has no such sockets: the state is unknown. */
+  /** A program of something else has the name, or the system has no such sockets: the state is unknown. */
   | { state: "unknown"; release: () => void };
 
 const NONCE_BYTES = 32;

@@ -10,6 +10,7 @@ import { m } from "../messages/messages.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/file/instance-lock.ts";
 import { shortWords } from "../messages/inert-text.ts";
+import { type HeldAccount, lockAccount } from "../pass/lock-account.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";
@@ -67,7 +68,7 @@ async function probeEmpty(probe: Probe): Promise<void> {
   report.needsYou("scope", m.probe.lookAtStock);
 }
 
-/** Holds the instance lock: beside a daemon the old value could arrive after a newer one. */
+/** Holds the locks of a daemon: beside one the old value could arrive after a newer one. */
 async function probeOne(probe: Probe): Promise<void> {
   const { report, store } = probe;
   if (probe.asker.blocked.has("imports")) return;
@@ -76,13 +77,16 @@ async function probeOne(probe: Probe): Promise<void> {
     return;
   }
   let lock: InstanceLock | undefined;
+  let account: HeldAccount | undefined;
   try {
     lock = acquireInstanceLock(store.path, { command: "probe" });
+    account = await lockAccount(probe);
     await sendOne(probe, loadAcknowledged(store, "stocks"));
   } catch (error) {
     if (asError(error).code !== "instance_running") throw error;
     report.skipped("stockRecord", m.probe.bridgeIsRunning);
   } finally {
+    account?.release();
     lock?.release();
   }
 }

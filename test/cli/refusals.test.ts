@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
+import { acquireAccountLock } from "../../src/platform/account-lock.ts";
 import { startProgram } from "../support/program.ts";
 import { runCommand, startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -144,6 +145,24 @@ describe("a second instance", () => {
     expect(await program.exited).toEqual({ code: 75, signal: null });
     expect(program.stderr()).toMatch(/^erp-bridge: Another erp-bridge works on .*: run, process \d+, since 2/);
     expectPlain(program.stderr());
+  });
+
+  it("for the same account ends with 75 whatever database it names, and asks the service nothing", async () => {
+    const shop = await startShop();
+    const { clientId, clientSecret, url: baseUrl } = shop.sandbox;
+    const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
+    shop.sandbox.service.createOrder();
+    let requests = 0;
+    shop.hooks.onRequest = () => void (requests += 1);
+    for (const command of [["run"], ["sync"], ["sync", "orders"]]) {
+      const { code, err } = await shop.command(...command);
+      expect({ code, err }).toEqual({ code: 75, err: expect.stringContaining("of this machine works for") });
+    }
+    expect(requests).toBe(0);
+    expect((await shop.command("check")).code).toBe(0);
+    if ("release" in lock) lock.release();
+    expect(await shop.command("sync", "orders")).toMatchObject({ code: 0, out: expect.stringContaining("1 created") });
+    expect((await shop.command("sync", "orders")).code).toBe(0);
   });
 
   itWhole("of sync does not wait for another sync, which answers nobody", async () => {
