@@ -532,6 +532,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/daemon/run-job.ts",
   ),
   tested(
+    "test/batches/owed-bodies.test.ts",
+    "a batch stored before the journal was there is confirmed without it",
+    { in: "begin", find: "if (folder !== undefined) await saveOwedBodies(this.#context, paths, signal);", replace: "" },
+    "src/batches/journal-batches.ts",
+  ),
+  tested(
+    "test/batches/owed-bodies.test.ts",
+    "a body without all records of its batch taken for whole",
+    { in: "recordsOf", find: "ids.length !== batch.orderCount", replace: "false" },
+    "src/batches/owed-bodies.ts",
+  ),
+  tested(
     "test/backup/journal.test.ts",
     "a batch served again with a later timestamp stays out of the journal",
     { in: "ingestVersion", find: 'return "refreshed";', replace: 'return "same";' },

@@ -121,10 +121,11 @@ export function settleQueue(to: Store): void {
   });
 }
 
-/** Deletes the copy's time and requests to a former daemon. */
+/** Deletes the copy's time, requests to a former daemon, and that the journal has the batches, of which some were brought over. */
 export function forgetPassing(to: Store): void {
   to.write(() => {
     deleteRows(to, meta, { key: "copied_at" });
+    deleteRows(to, meta, { key: "journal_folder" });
     deleteRows(to, syncRequests, {});
   });
 }

@@ -43,6 +43,13 @@ export function loadBatchOf(store: Store, id: number): BatchRow | undefined {
   return store.prepare<BatchRow>(`SELECT ${BATCH_COLUMNS} FROM batches WHERE id = ?`).get(id);
 }
 
+/** Ids of the rows whose confirm is still to be accepted, of every account. */
+export function loadUnconfirmedIds(store: Store): number[] {
+  const sql = `SELECT id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
+    UNION ALL SELECT id FROM batches INDEXED BY batches_refused WHERE state = 'refused' ORDER BY id`;
+  return store.prepare<number>(sql).pluck().all() as number[];
+}
+
 export function saveStoredBatch(
   store: Store,
   batch: {

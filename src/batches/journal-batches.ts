@@ -5,17 +5,21 @@
  * 2. The batch is committed. If 1 failed, its body is stored in `unjournaled_bodies` with it.
  * 3. The batch is confirmed, once `unjournaled_bodies` is empty.
  *
+ * A journal in another folder begins with the batches that are not confirmed yet (`owed-bodies.ts`).
+ *
  * After a crash between 1 and 2 the journal has a body twice, or one of a batch that was not stored; both are harmless.
  */
 
 import type { Reached } from "../database/log/progress.ts";
 import { reachedBy } from "../database/log/progress-note.ts";
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import type { BatchPaths } from "./batch-body.ts";
 import { countUnjournaled, deleteAllUnjournaled, deleteUnjournaled, loadOldestUnjournaled } from "./batch-rows.ts";
 import { readBody } from "./keep-body.ts";
+import { saveOwedBodies } from "./owed-bodies.ts";
 import type { PullPass } from "./pull-pass.ts";
 
 /** Metadata of a body in the journal. */
@@ -81,6 +85,8 @@ export class JournalBatches {
   readonly #journal: BodyJournal | undefined;
   /** The pass in which writing failed; it is tried once a pass. */
   #failedIn: Pick<PullPass, "failure"> | undefined;
+  /** The folder of `meta.journal_folder` is the one in force. */
+  #isBegun = false;
 
   constructor(context: JobContext, journal: BodyJournal | undefined) {
     this.#context = context;
@@ -120,6 +126,23 @@ export class JournalBatches {
     if (this.#failedIn !== pass) return false;
     const { count, bytes } = countUnjournaled(this.#context.store, fingerprint);
     return count >= UNJOURNALED_PER_BATCH || bytes >= UNJOURNALED_BYTES_PER_BATCH;
+  }
+
+  /**
+   * To be called before the first confirm. In a folder that the journal was not in before, it has yet to get the batches
+   * that were stored and are not confirmed. `meta.journal_folder` names the folder that has them, or that they wait for.
+   */
+  async begin(paths: BatchPaths, { signal }: Pick<PullPass, "signal">): Promise<void> {
+    if (this.#isBegun) return;
+    const { store } = this.#context;
+    const folder = this.#journal?.folder;
+    if (loadMeta(store, "journal_folder") !== folder) {
+      if (folder !== undefined) await saveOwedBodies(this.#context, paths, signal);
+      await commit(this.#context, signal, () =>
+        folder === undefined ? deleteMeta(store, "journal_folder") : saveMeta(store, "journal_folder", folder),
+      );
+    }
+    this.#isBegun = true;
   }
 
   /** Writes the bodies that wait, oldest first; without a journal removes them. */

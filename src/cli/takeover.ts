@@ -186,7 +186,8 @@ async function takeOver(all: Takeover) {
         raiseRevisions(store);
         liftFence(store, takeoverNo, by.writer);
         // Another machine has disks of its own.
-        if (source.kind !== "here") for (const key of ["journal_mark", "copies"] as const) deleteMeta(store, key);
+        if (source.kind !== "here")
+          for (const key of ["journal_mark", "journal_folder", "copies"] as const) deleteMeta(store, key);
       });
       const report = { shop, database, source: source.kind, takeover: takeoverNo, ...brought };
       if (call.json) call.terminal.out(jsonLine(report));

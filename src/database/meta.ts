@@ -36,6 +36,7 @@ export type MetaKey =
   | "revision_floor"
   | "unanswered"
   | "journal_mark"
+  | "journal_folder"
   | "copies"
   | "copy_names"
   | "unlisted_changes"

@@ -96,6 +96,8 @@ export class PullOrders implements Job {
     const pass = beginPass(signal);
     this.#confirms.beginPass(pass);
     await this.#noteLost(signal);
+    const { batchOrders: list, batchId } = this.#options.rules;
+    await this.#journal.begin({ list, batchId }, pass);
     const left = loadLeftWork(this.#context.store);
     if (left.hasParts === 1) await removeUnnamedParts(this.#context, signal);
     if (left.hasUnjournaled === 1) await this.#journal.keepUnjournaled(pass);
