@@ -153,7 +153,9 @@ describe("a second instance", () => {
     const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
     shop.sandbox.service.createOrder();
     let requests = 0;
-    shop.hooks.onRequest = () => void (requests += 1);
+    shop.hooks.onRequest = () => {
+      requests += 1;
+    };
     for (const command of [["run"], ["sync"], ["sync", "orders"]]) {
       const { code, err } = await shop.command(...command);
       expect({ code, err }).toEqual({ code: 75, err: expect.stringContaining("of this machine works for") });
