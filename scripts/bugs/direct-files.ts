@@ -152,7 +152,7 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
       { ...row, key: ["group"], record: '{"sku":"group"}', parent: null },
       { ...row, key: ["article"], record: '{"sku":"article"}', parent: "group" },
     ];
-    saveQueued(store, rules, owed, { at: AT, nowMs: 1_000 });
+    saveQueued(store, rules, owed, { at: AT, nowMs: 1_000, droppedAt: AT });
     const limits = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
     const { length } = loadSendable(store, rules, limits, -1);
     return length === 2 ? undefined : `${length} of 2 rows of a whole table would be sent`;

@@ -583,7 +583,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/former-rows.test.ts",
     "a deleted row that the guard has held goes although another row names its article by then",
-    { in: "#spareGoing", find: "await this.#changes.spareGoing(limits, signal);", replace: "void signal;" },
+    { in: "#spareGoing", find: "await this.#changes.spareGoing(limits, pass);", replace: "void limits;" },
     "src/feeds/push-imports.ts",
   ),
   {
@@ -864,5 +864,59 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       replace: "page === undefined && first?.records.length === 0",
     },
     "src/orders/read-batch-pages.ts",
+  ),
+  {
+    ...one(
+      "rows that wait to go to zero count together whenever they went",
+      "src/feeds/diff/plan-guard.ts",
+      "next.atMs <= first.atMs + overMs",
+      "(next.atMs <= first.atMs + overMs || !next.isSent)",
+    ),
+    draws: { forms: { guard: true }, step: { do: "switch", what: ["unpaid", "imports refused"], ms: 10_800_000 } },
+  },
+  {
+    name: "rows that went to zero while the clock was ahead count until that time",
+    edits: [
+      {
+        file: "src/feeds/diff/plan-guard.ts",
+        find: "next.atMs <= first.atMs + overMs",
+        replace: "(next.atMs <= first.atMs + overMs || next.isSent)",
+      },
+      {
+        file: "src/feeds/push-imports.ts",
+        find: "if (hasLaterDrops(store, rules, now))",
+        replace: "if (now === rules.name)",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { forms: { guard: true }, step: { do: "clock", ms: [86_400_000, 31_536_000_000] } },
+  },
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "rows that went to zero while the clock was ahead do not count when it is set right",
+    { in: "#guard", find: "if (hasLaterDrops(store, rules, now))", replace: "if (now === rules.name)" },
+    "src/feeds/push-imports.ts",
+  ),
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "what a long pass finds gone to zero counts apart",
+    { in: "stepOf", find: "droppedAt: startedAt", replace: "droppedAt: startedAt && isoTime(clock.nowMs())" },
+    "src/feeds/diff/absorb-feed.ts",
+  ),
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "a row that changes again while it waits counts as gone to zero anew",
+    { in: "saveQueued", find: "coalesce(dropped_at, excluded.dropped_at)", replace: "excluded.dropped_at" },
+    "src/feeds/feed-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "rows sent beside those that the guard holds are forgotten in time",
+    {
+      in: "saveSentDrops",
+      find: "min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))",
+      replace: "coalesce(@at, ${round(String(UNSHOWN))}, ${round(approved)})",
+    },
+    "src/feeds/feed-rows.ts",
   ),
 ];

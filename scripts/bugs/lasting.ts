@@ -371,12 +371,12 @@ const OF_PERSONS: readonly PlantedBug[] = [
     edits: [
       {
         file: "src/feeds/feed-rows.ts",
-        find: 'mark(String(UNSHOWN), round, "(gone = 0 OR away_since_ms <= @away)")',
+        find: 'mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)")',
         replace: 'mark(String(UNSHOWN), round, "TRUE")',
       },
       {
         file: "src/feeds/feed-rows.ts",
-        find: 'mark(round, String(UNSHOWN), "gone = 1 AND NOT away_since_ms <= @away")',
+        find: 'mark(round, String(UNSHOWN), "away_since_ms > @away")',
         replace: 'mark(round, String(UNSHOWN), "FALSE")',
       },
     ],

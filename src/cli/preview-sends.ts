@@ -34,6 +34,8 @@ export interface PreviewRow {
   why: Message;
   /** The level drops to zero or the row is deleted, which the guard counts. */
   isDrop: boolean;
+  /** When that was found; not set: now. */
+  droppedAt?: string | null;
 }
 
 /**
@@ -106,19 +108,21 @@ function* previewRow(
   const known = loadKeyState(store, rules, key);
   const plan = planRow(rules, local, known);
   const old = known.sent === undefined || known.sent.gone ? null : known.sent.record;
+  const droppedAt = known.outbox?.droppedAt ?? null;
   const row = (record: string | null, why: Message, isDrop = false): PreviewRow => ({
     key: referenceOf(key),
     old,
     new: record,
     why,
     isDrop,
+    droppedAt,
   });
   if (plan.kind === "send") yield row(plan.record, whySent(plan, known), plan.isDrop);
   if (plan.kind === "bad") yield row(null, m.sync.unsendable({ reason: plan.reason }));
   const { outbox } = known;
   if (plan.kind !== "keep" || outbox === undefined) return;
   if (outbox.state === "refused") yield row(null, m.sync.refused({ why: store.messageOf(outbox.lastError ?? "") }));
-  else yield row(outbox.record, whySent({ gone: outbox.gone }, known));
+  else yield row(outbox.record, whySent({ gone: outbox.gone }, known), droppedAt !== null);
 }
 
 function whySent({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, outbox }: FeedKeyState): Message {

@@ -5,9 +5,9 @@ import { dotted, nearest } from "../config/problems.ts";
 import { namesIn } from "../config/syntax.ts";
 import { feedRulesOf } from "../daemon/build-jobs.ts";
 import type { Store } from "../database/store.ts";
-import { isGuarded } from "../feeds/diff/plan-feed.ts";
+import { heldTimes } from "../feeds/diff/plan-guard.ts";
 import { type FeedRules, keyOfReference, sourceOf } from "../feeds/feed.ts";
-import { loadFeed } from "../feeds/feed-rows.ts";
+import { loadFeed, loadSentDrops } from "../feeds/feed-rows.ts";
 import { type KeyShown, loadSentRow } from "../feeds/feed-views.ts";
 import { MissingColumns } from "../feeds/source/feed-triggers.ts";
 import { checkNewTable } from "../feeds/source/source-reader.ts";
@@ -54,12 +54,20 @@ export function* previewSends(
   if (rules !== undefined) yield* previewFeed(store, rules, onRow);
 }
 
-/** How many rows the guard would hold back if these drops were sent now; 0 where it would let them pass. */
-export function countGuarded(store: Store, loaded: LoadedConfig, job: JobName, drops: number): number {
+/** How many of these rows that go to zero or away the guard would hold back, of so many at each time. */
+export function countGuarded(
+  store: Store,
+  loaded: LoadedConfig,
+  job: JobName,
+  drops: ReadonlyMap<string, number>,
+): number {
   const rules = feedRulesOf(loaded).get(job as FeedName);
   if (rules === undefined) return 0;
-  const { liveCount } = loadFeed(store, rules.name);
-  return isGuarded(rules.guard, { pending: drops, recent: 0, live: liveCount }) ? drops : 0;
+  const { liveCount: live } = loadFeed(store, rules.name);
+  const waiting = [...drops].map(([at, count]) => ({ atMs: Date.parse(at), count }));
+  const sent = loadSentDrops(store, rules).map(({ at, count }) => ({ atMs: Date.parse(at), count }));
+  const held = heldTimes(rules.guard, { waiting, sent, live });
+  return waiting.reduce((sum, { atMs, count }) => sum + (held.has(atMs) ? count : 0), 0);
 }
 
 /** The state of one key of a feed; undefined where neither its table nor the service has it. */

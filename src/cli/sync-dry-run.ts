@@ -8,6 +8,7 @@ import { m } from "../messages/messages.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
+import { isoTime } from "../platform/ports.ts";
 import { type Call, readExisting } from "./command.ts";
 import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
 import type { LongCall } from "./progress.ts";
@@ -30,7 +31,8 @@ export async function previewSync(call: LongCall, loaded: LoadedConfig, { names,
   let count = 0;
   if (call.json) out(`{"version":${JSON_VERSION},"rows":[`);
   for (const job of names) {
-    let drops = 0;
+    const now = isoTime(Date.now());
+    const drops = new Map<string, number>();
     let done = 0;
     const onRow = () => {
       done += 1;
@@ -38,8 +40,9 @@ export async function previewSync(call: LongCall, loaded: LoadedConfig, { names,
     };
     await proveSourceOf(loaded, job);
     for (const row of previewSends(store, loaded, job, onRow)) {
+      const at = row.droppedAt ?? now;
+      if (row.isDrop) drops.set(at, (drops.get(at) ?? 0) + 1);
       if (only !== undefined && row.key !== only) continue;
-      drops += Number(row.isDrop);
       out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
       count += 1;
     }

@@ -408,6 +408,7 @@ export const feedOutbox = sqliteTable("feed_outbox", {
   refusal: text({ enum: ["unproven", "passing", "proven"] }),
   retryMs: real("retry_ms"),
   tries: integer().notNull().default(0),
+  droppedAt: text("dropped_at"),
 });
 
 export const feedSent = sqliteTable(

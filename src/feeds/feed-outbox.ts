@@ -7,7 +7,7 @@
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
-import { INVALID_EPOCH, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
+import { INVALID_EPOCH, type Numbers, paddedKey, sameKey, saveSentDrops } from "./feed-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
 
@@ -18,6 +18,8 @@ export interface OutboxRow {
   gone: boolean;
   /** A person has approved that it goes to zero or is deleted. */
   approved: boolean;
+  /** When it went to zero or away; null where the site did not sell it then. */
+  droppedAt: string | null;
   flightRecord: string | null;
   flightUntilMs: number | null;
   /** Key of the row that must be on the site before this one. */
@@ -36,7 +38,7 @@ export interface SendLimits {
   nowMs: number;
   /** Monotonic time before which a row must have been deleted. */
   awayBeforeMs: number;
-  /** Rows that go to zero or are deleted may be sent up to this approval round. */
+  /** The last round of approval: rows of the next one are held by the guard, all others may be sent. */
   dropRound: number;
 }
 
@@ -47,15 +49,17 @@ const RETRY_SOON_MS = 3_600_000;
 const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS wasProven,
   state = 'refused' AS isRefused,
   doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent,
-  drop_round IS NOT NULL AND drop_round <= (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
+  dropped_at AS droppedAt,
+  drop_round BETWEEN 0 AND (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
 
 type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
 
 function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
-  const { k0, k1, k2, k3, id, record, flightRecord, flightUntilMs, parent, tries } = raw;
+  const { k0, k1, k2, k3, id, record, droppedAt, flightRecord, flightUntilMs, parent, tries } = raw;
   return {
     id,
     record,
+    droppedAt,
     flightRecord,
     flightUntilMs,
     parent,
@@ -122,7 +126,7 @@ function loadWaiting(
 ): OutboxRow[] {
   const drops = loadRows(store, rules, { ...limits, limit })(
     `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
-       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, id LIMIT @limit`,
+       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, dropped_at, away_since_ms, id LIMIT @limit`,
   );
   if (drops.length === limit) return drops;
   const others = loadRows(store, rules, { ...limits, limit: limit < 0 ? limit : limit - drops.length })(
@@ -319,22 +323,25 @@ export function saveAcknowledged(
   return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));
 }
 
+/** `drops`: accepted rows that went to zero or away without an approval, by the time when they went. */
 export function saveAcceptance(
   store: Store,
   rules: FeedRules,
-  accepted: { at: string; reportedBy: "status" | "records"; liveChange: number; drops: number; dropsSince: string },
+  accepted: {
+    at: string;
+    reportedBy: "status" | "records";
+    liveChange: number;
+    drops: ReadonlyMap<string, number>;
+  },
 ): void {
+  const { at, reportedBy, liveChange, drops } = accepted;
   store
     .prepare(
       `UPDATE feeds SET accepted_at = coalesce(accepted_at, ?), accepted_by = ?, last_accepted_at = ?,
          live_count = max(0, live_count + ?) WHERE feed_id = ?`,
     )
-    .run(accepted.at, accepted.reportedBy, accepted.at, accepted.liveChange, rules.feedId);
-  if (accepted.drops === 0) return;
-  store
-    .prepare("INSERT INTO feed_drops (feed_id, at, count) VALUES (?, ?, ?)")
-    .run(rules.feedId, accepted.at, accepted.drops);
-  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(rules.feedId, accepted.dropsSince);
+    .run(at, reportedBy, at, liveChange, rules.feedId);
+  if (drops.size > 0) saveSentDrops(store, rules, drops, at);
 }
 
 /** All acknowledged records, for a service that is sent the whole table. */

@@ -8,6 +8,7 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
+import { isoTime } from "../platform/ports.ts";
 import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
 import type { FeedRules } from "./feed.ts";
 import { isOtherInSql } from "./record-identity.ts";
@@ -35,8 +36,8 @@ export interface FeedRow {
   hasFormer: number;
 }
 
-/** The round of a row that goes to zero or away and that the guard has not shown: no approval covers it. */
-export const UNSHOWN = Number.MAX_SAFE_INTEGER;
+/** The round of a row that goes to zero or away and that the guard does not hold: no approval covers it. */
+export const UNSHOWN = -1;
 
 /** The epoch of an acknowledgement that does not count, whatever the feed's. */
 export const INVALID_EPOCH = -1;
@@ -188,6 +189,7 @@ interface KeyStateRow {
   lastError: string | null;
   parent: string | null;
   isOther: number | null;
+  droppedAt: string | null;
 }
 
 /**
@@ -208,6 +210,7 @@ export function loadDifferent(
          FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
          o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent,
+         iif(o.drop_round BETWEEN 0 AND f.approved_round, NULL, o.dropped_at) AS droppedAt,
          s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
          LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
@@ -234,13 +237,14 @@ export function loadFormerLevels(store: Store, rules: Pick<FeedRules, "feedId">)
 }
 
 function keyState(row: KeyStateRow): FeedKeyState {
-  const { sentRecord, sentGone, live, current, record, gone, state, flightRecord, lastError, parent } = row;
+  const { sentRecord, sentGone, live, current, record, gone, state, flightRecord, lastError, parent, droppedAt } = row;
   return {
     sent:
       sentRecord === null
         ? undefined
         : { record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
-    outbox: record === null ? undefined : { record, gone: gone === 1, state, flightRecord, lastError, parent },
+    outbox:
+      record === null ? undefined : { record, gone: gone === 1, state, flightRecord, lastError, parent, droppedAt },
   };
 }
 
@@ -262,23 +266,27 @@ export interface QueuedRow {
   priority: number;
 }
 
-/** Records to be sent. What is in flight stays in flight; a row that goes away begins to wait anew. */
+/**
+ * Records to be sent. What is in flight stays in flight; a row that goes away begins to wait anew. One that has gone to zero
+ * or away and changes again without coming back keeps the time when it went.
+ */
 export function saveQueued(
   store: Store,
   rules: FeedRules,
   queued: readonly QueuedRow[],
-  now: { at: string; nowMs: number },
+  now: { at: string; nowMs: number; droppedAt: string },
 ): void {
   if (queued.length === 0) return;
   const [record, gone, drop, priority, parent] = [0, 1, 2, 3, 4].map((at) => `value ->> ${rules.keys.length + at}`);
   store
     .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, parent, waiting_since)
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, dropped_at, priority, parent, waiting_since)
        SELECT @feed, ${keyInJson(rules)}, ${record}, ${gone}, iif(${gone}, @nowMs, NULL), iif(${drop}, ${UNSHOWN}, NULL),
-         ${priority}, ${parent}, @at FROM jsonb_each(@queued) WHERE true
+         iif(${drop}, @droppedAt, NULL), ${priority}, ${parent}, @at FROM jsonb_each(@queued) WHERE true
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, priority = excluded.priority,
          parent = excluded.parent,
          drop_round = excluded.drop_round, last_error = NULL, refusal = NULL, retry_ms = NULL, tries = 0,
+         dropped_at = iif(excluded.drop_round IS NULL, NULL, coalesce(dropped_at, excluded.dropped_at)),
          waiting_since = iif(excluded.gone AND NOT gone, excluded.waiting_since, waiting_since),
          away_since_ms = iif(excluded.gone AND gone, away_since_ms, excluded.away_since_ms),
          gone = excluded.gone, state = 'waiting'`,
@@ -310,7 +318,7 @@ export function saveUnsendable(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
        VALUES (?, ?, ?, ?, ?, 'null', 'refused', ?, ?)
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = 'null', state = 'refused', last_error = excluded.last_error,
-         drop_round = NULL, gone = 0, away_since_ms = NULL, refusal = NULL, retry_ms = NULL, tries = 0`,
+         drop_round = NULL, dropped_at = NULL, gone = 0, away_since_ms = NULL, refusal = NULL, retry_ms = NULL, tries = 0`,
     )
     .run(rules.feedId, ...paddedKey(bad.key), bad.at, bad.reason);
 }
@@ -349,26 +357,82 @@ export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Bu
 
 // ------------------------------------------------------------------------------------------------------ the guard
 
-/** `pending`: rows to zero or away that were not approved and that could go now; `recent`: such rows sent since then. */
-export function countDrops(
+/** Rows that wait, went to zero or away at one time, and are not approved. `isShown`: they were held; `due`: may go by `delete_after`. */
+export interface DropGroup {
+  at: string;
+  isShown: boolean;
+  due: number;
+  early: number;
+}
+
+/** These rows by their times. */
+export function loadDrops(
   store: Store,
   rules: FeedRules,
-  options: { since: string; awayBeforeMs: number },
-): { pending: number; recent: number } {
-  const pending = store
-    .prepare<number>(
-      `SELECT count(*) FROM feed_outbox INDEXED BY feed_outbox_drops
-       WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
-         AND drop_round > (SELECT approved_round FROM feeds WHERE feed_id = @feed) AND (gone = 0 OR away_since_ms <= @away)`,
-    )
+  { dropRound, awayBeforeMs }: { dropRound: number; awayBeforeMs: number },
+): DropGroup[] {
+  const load = store.prepare<{ at: string; n: number; early: number }>(
+    `SELECT dropped_at AS at, count(*) AS n, count(*) FILTER (WHERE away_since_ms > @away) AS early
+     FROM feed_outbox INDEXED BY feed_outbox_drops
+     WHERE feed_id = @feed AND state = 'waiting' AND drop_round = @round GROUP BY dropped_at`,
+  );
+  return [UNSHOWN, dropRound + 1].flatMap((round) =>
+    load
+      .all({ feed: rules.feedId, round, away: awayBeforeMs })
+      .map(({ at, n, early }) => ({ at, isShown: round !== UNSHOWN, due: n - early, early })),
+  );
+}
+
+/** Rows sent without an approval, by the times when they went to zero or away. */
+export function loadSentDrops(store: Store, rules: FeedRules): { at: string; count: number }[] {
+  return store
+    .prepare<{ at: string; count: number }>("SELECT at, count FROM feed_drops WHERE feed_id = ?")
+    .all(rules.feedId);
+}
+
+/** Adds sent rows. Those that no row that waits or comes later can count with are deleted. */
+export function saveSentDrops(store: Store, rules: FeedRules, drops: ReadonlyMap<string, number>, at: string): void {
+  const { feedId, guard } = rules;
+  const add = store.prepare("UPDATE feed_drops SET count = count + ? WHERE feed_id = ? AND at = ?");
+  const insert = store.prepare("INSERT INTO feed_drops (count, feed_id, at) VALUES (?, ?, ?)");
+  for (const [time, count] of drops) if (add.run(count, feedId, time).changes === 0) insert.run(count, feedId, time);
+  const round = (is: string) => `(SELECT min(dropped_at) FROM feed_outbox INDEXED BY feed_outbox_drops
+    WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${is})`;
+  const approved = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
+  const first = store
+    .prepare<string>(`SELECT min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))`)
     .pluck();
-  const recent = store
-    .prepare<number>("SELECT coalesce(sum(count), 0) FROM feed_drops WHERE feed_id = ? AND at >= ?")
-    .pluck();
-  return {
-    pending: onlyRow(pending.get({ feed: rules.feedId, away: options.awayBeforeMs })),
-    recent: onlyRow(recent.get(rules.feedId, options.since)),
-  };
+  const since = isoTime(Date.parse(onlyRow(first.get({ feed: feedId, at }))) - guard.overMs);
+  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(feedId, since);
+}
+
+/** Deletes sent rows that went at these times. */
+export function deleteSentDrops(store: Store, { feedId }: FeedRules, times: readonly string[]): void {
+  store
+    .prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at IN (SELECT value FROM json_each(?))")
+    .run(feedId, JSON.stringify(times));
+}
+
+const LATER_DROPS = `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state IN ('waiting', 'refused')
+  AND drop_round IN (${UNSHOWN}, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)) AND dropped_at > @at`;
+
+/** Whether times of drops are in the future: of a clock that was set back. */
+export function hasLaterDrops(store: Store, { feedId: feed }: FeedRules, at: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox ${LATER_DROPS})
+    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feed AND at > @at)`;
+  return store.prepare<number>(sql).pluck().get({ feed, at }) === 1;
+}
+
+/**
+ * Makes such times the present: they count for `guard.over` from now on. Times of drops are of the wall clock, which outlives a
+ * restart of the machine; where it is set back this brings them only nearer together, so nothing held is let go. Returns how many
+ * rows changed: call it until none does.
+ */
+export function endLaterDrops(store: Store, { feedId: feed }: FeedRules, at: string, limit: number): number {
+  const some = `SELECT id FROM feed_outbox ${LATER_DROPS} LIMIT @limit`;
+  const outbox = store.prepare(`UPDATE feed_outbox SET dropped_at = @at WHERE id IN (${some})`);
+  const sent = store.prepare("UPDATE feed_drops SET at = @at WHERE feed_id = @feed AND at > @at");
+  return outbox.run({ feed, at, limit }).changes + sent.run({ feed, at }).changes;
 }
 
 export function saveGuard(store: Store, name: FeedName, since: string | null): void {
@@ -376,24 +440,37 @@ export function saveGuard(store: Store, name: FeedName, since: string | null): v
 }
 
 /**
- * The rows that the guard counts are those that an approval lets go; others, such as rows that are away for less than
- * `delete_after`, wait for another one. Returns how many rows changed: call it until none does.
+ * Marks the rows that the guard holds, by the times when they went: those that an approval lets go. Others, such as rows that
+ * are away for less than `delete_after`, wait for another one or may go. Returns how many rows changed: call it until none does.
  */
-export function markShown(store: Store, rules: FeedRules, options: { awayBeforeMs: number; limit: number }): number {
-  const values = { feed: rules.feedId, away: options.awayBeforeMs, limit: options.limit };
-  const mark = (from: string, to: string, isDue: string) =>
-    store
-      .prepare(
-        `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
-           (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
-            WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND ${isDue} LIMIT @limit)`,
-      )
-      .run(values).changes;
+export function markShown(
+  store: Store,
+  rules: FeedRules,
+  { held, free, awayBeforeMs, limit }: ShownTimes & { awayBeforeMs: number; limit: number },
+): number {
+  const mark = (from: string, to: string, which: string) =>
+    store.prepare(
+      `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
+         (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
+          WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND dropped_at = @at AND ${which} LIMIT @limit)`,
+    );
   const round = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
-  return (
-    mark(String(UNSHOWN), round, "(gone = 0 OR away_since_ms <= @away)") +
-    mark(round, String(UNSHOWN), "gone = 1 AND NOT away_since_ms <= @away")
-  );
+  const show = mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)");
+  const hideEarly = mark(round, String(UNSHOWN), "away_since_ms > @away");
+  const hide = mark(round, String(UNSHOWN), "TRUE");
+  let changes = 0;
+  const run = (statement: typeof show, at: string) => {
+    changes += statement.run({ feed: rules.feedId, at, away: awayBeforeMs, limit: limit - changes }).changes;
+  };
+  for (const at of held) for (const statement of [show, hideEarly]) run(statement, at);
+  for (const at of free) run(hide, at);
+  return changes;
+}
+
+/** Times of rows to be marked as held, and as not held. */
+export interface ShownTimes {
+  held: readonly string[];
+  free: readonly string[];
 }
 
 /** How many rows wait that the guard has counted: those that an approval lets go. */

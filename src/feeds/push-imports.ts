@@ -18,7 +18,7 @@ import { isoTime } from "../platform/ports.ts";
 import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
 import { FeedChanges } from "./diff/feed-changes.ts";
-import { isGuarded } from "./diff/plan-feed.ts";
+import { type Drop, heldTimes, spentTimes } from "./diff/plan-guard.ts";
 import { keyOfReference, referenceOf } from "./feed.ts";
 import {
   hasInFlight,
@@ -31,7 +31,19 @@ import {
   resetClocks,
   type SendLimits,
 } from "./feed-outbox.ts";
-import { countDrops, type FeedRow, loadFeed, markShown, requestCompare, saveGuard } from "./feed-rows.ts";
+import {
+  type DropGroup,
+  deleteSentDrops,
+  endLaterDrops,
+  type FeedRow,
+  hasLaterDrops,
+  loadDrops,
+  loadFeed,
+  loadSentDrops,
+  markShown,
+  requestCompare,
+  saveGuard,
+} from "./feed-rows.ts";
 import { ImageFiles } from "./images/find-images.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
 import { markWaiting, wake } from "./send/refused-rows.ts";
@@ -47,8 +59,8 @@ const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
 /** Reasons of holds for a lasting refusal by the service. */
 const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
-/** As `dropRound`: no row is held back by the guard. */
-const EVERY_ROUND = Number.MAX_SAFE_INTEGER;
+/** Times of sent rows that are kept: beyond that those are deleted that count no more, so that a hold that nobody ends slows no pass. */
+const SENT_DROPS_MAX = 2_000;
 
 export interface PushOptions extends SendOptions {
   /** Feeds whose backlog is sent first: stock before prices before catalog before images. */
@@ -109,7 +121,7 @@ export class PushImports implements Job {
   async prepare(
     signal: AbortSignal,
   ): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }> {
-    const pass: FeedPass = { counts: {}, signal };
+    const pass: FeedPass = { counts: {}, startedAt: this.#now(), signal };
     this.#limits = undefined;
     try {
       await this.#changes.arm(signal);
@@ -139,7 +151,7 @@ export class PushImports implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const pass = this.#sendRows.begin({ counts: {}, signal }, () => this.#controlRow(signal));
+    const pass = this.#sendRows.begin({ counts: {}, startedAt: this.#now(), signal }, () => this.#controlRow(signal));
     try {
       const isEmptied = await this.#push(pass);
       this.#hasFailed = false;
@@ -158,7 +170,7 @@ export class PushImports implements Job {
   async #push(pass: SendPass): Promise<boolean> {
     const wasHeld = this.#isHeld();
     try {
-      await this.#spareGoing(pass.signal);
+      await this.#spareGoing(pass);
       const isEmptied = await this.#send(pass);
       await this.#sendRows.end(pass);
       if (isEmptied) this.#changes.forgetScan();
@@ -197,19 +209,23 @@ export class PushImports implements Job {
     });
   }
 
-  /** Rows that go to zero or are deleted wait for a person where they are too many at once; other rows are sent. */
+  /** Rows that went to zero or away wait for a person where too many went within `guard.over`; other rows are sent. */
   async #guard(signal: AbortSignal): Promise<SendLimits> {
-    const { store, clock, log } = this.#context;
+    const { store, log } = this.#context;
     const { rules } = this.#options;
+    const now = this.#now();
+    if (hasLaterDrops(store, rules, now))
+      await commitUntilDone(this.#context, signal, () => endLaterDrops(store, rules, now, ROWS_PER_COMMIT));
     const feed = loadFeed(store, rules.name);
     const limits = this.#limitsNow(feed);
-    // While rows wait, the window does not move: they must not pass just because time passes.
-    const windowStartMs = (feed.guardSince === null ? clock.nowMs() : Date.parse(feed.guardSince)) - rules.guard.overMs;
-    const drops = countDrops(store, rules, { since: isoTime(windowStartMs), awayBeforeMs: limits.awayBeforeMs });
-    const guarded = isGuarded(rules.guard, { ...drops, live: feed.liveCount });
+    const groups = loadDrops(store, rules, limits);
+    const held = groups.length === 0 ? new Set() : await this.#heldTimes(groups, feed.liveCount, signal);
+    const isHeld = ({ at }: DropGroup) => held.has(Date.parse(at));
+    const pending = groups.filter(isHeld).reduce((sum, { due }) => sum + due, 0);
+    const guarded = pending > 0;
     const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
-    const since = feed.guardSince ?? isoTime(clock.nowMs());
-    const detail = m.feeds.guarded({ pending: drops.pending, live: feed.liveCount, name: rules.name });
+    const since = feed.guardSince ?? now;
+    const detail = m.feeds.guarded({ pending, live: feed.liveCount, name: rules.name });
     const isNews = guarded
       ? feed.guardSince === null || String(standing?.detail) !== String(detail)
       : feed.guardSince !== null || standing !== undefined;
@@ -219,28 +235,44 @@ export class PushImports implements Job {
         if (guarded) saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
         else deleteHold(store, rules.name, "guard");
       });
-      if (guarded && feed.guardSince === null) {
-        log.warn(
-          { feed: rules.name, rows: drops.pending, live: feed.liveCount },
-          m.feeds.rowsGuarded({ name: rules.name }),
-        );
-      }
+      if (guarded && feed.guardSince === null)
+        log.warn({ feed: rules.name, rows: pending, live: feed.liveCount }, m.feeds.rowsGuarded({ name: rules.name }));
     }
-    // After the number was stored: an approval in between then covers fewer rows than were shown, never more.
-    if (guarded) {
-      const options = { awayBeforeMs: limits.awayBeforeMs, limit: ROWS_PER_COMMIT };
+    // After the number was stored: an approval in between then covers fewer rows than were shown, or is refused.
+    const isWrong = (group: DropGroup) =>
+      isHeld(group) ? (group.isShown ? group.early : group.due) > 0 : group.isShown;
+    const wrong = groups.filter(isWrong);
+    if (wrong.length > 0) {
+      const timesOf = (some: readonly DropGroup[]) => [...new Set(some.map(({ at }) => at))];
+      const times = { held: timesOf(wrong.filter(isHeld)), free: timesOf(wrong.filter((group) => !isHeld(group))) };
+      const options = { ...times, awayBeforeMs: limits.awayBeforeMs, limit: ROWS_PER_COMMIT };
       await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
     }
-    return { ...limits, dropRound: guarded ? feed.approvedRound : EVERY_ROUND };
+    return limits;
+  }
+
+  /** The times of waiting rows that the guard holds. */
+  async #heldTimes(groups: readonly DropGroup[], live: number, signal: AbortSignal): Promise<ReadonlySet<number>> {
+    const { store, clock } = this.#context;
+    const { rules } = this.#options;
+    const due = groups.map(({ at, due }) => ({ atMs: Date.parse(at), count: due }));
+    const waiting = due.filter(({ count }) => count > 0);
+    const sent: Drop[] = loadSentDrops(store, rules).map(({ at, count }) => ({ atMs: Date.parse(at), count }));
+    if (sent.length > SENT_DROPS_MAX) {
+      const spent = spentTimes({ sent, waiting: due }, { overMs: rules.guard.overMs, nowMs: clock.nowMs() });
+      if (spent.length > 0)
+        await commit(this.#context, signal, () => deleteSentDrops(store, rules, spent.map(isoTime)));
+    }
+    return heldTimes(rules.guard, { waiting, sent, live });
   }
 
   // ----------------------------------------------------------------------------------------------------- sending
 
-  async #spareGoing(signal: AbortSignal): Promise<void> {
+  async #spareGoing(pass: FeedPass): Promise<void> {
     const { rules } = this.#options;
     const limits = this.#limits ?? this.#limitsNow(loadFeed(this.#context.store, rules.name));
     try {
-      await this.#changes.spareGoing(limits, signal);
+      await this.#changes.spareGoing(limits, pass);
     } catch (error) {
       throw sourceFault(rules, error);
     }
@@ -386,9 +418,12 @@ export class PushImports implements Job {
     return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
   }
 
+  #now(): string {
+    return isoTime(this.#context.clock.nowMs());
+  }
+
   #limitsNow(feed: FeedRow): SendLimits {
     const nowMs = this.#context.clock.monotonicMs();
-    const dropRound = feed.guardSince === null ? EVERY_ROUND : feed.approvedRound;
-    return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound };
+    return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound: feed.approvedRound };
   }
 }

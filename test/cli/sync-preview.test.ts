@@ -69,6 +69,11 @@ describe("sync --dry-run", () => {
     shop.write("UPDATE stock SET quantity = 6 WHERE sku = 'S1'");
     shop.write("INSERT INTO stock (sku, quantity) VALUES ('ACCEPTED', 1)");
     await shop.command("sync", "stocks");
+    const held = await shop.command("sync", "stocks", "--dry-run");
+    expect(held.err).toContain("59 rows to go to zero or away; the guard would hold that");
+    expect(shop.rows("SELECT detail FROM holds WHERE reason = 'guard'")).toEqual([
+      { detail: expect.stringMatching(/^59 of 6\d rows/) },
+    ]);
     const again = await shop.command("sync", "stocks", "--dry-run", "--only", "S1");
     expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);
   });

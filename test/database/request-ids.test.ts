@@ -1,8 +1,8 @@
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
+import { formerMigrations } from "../support/former-migrations.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";
 
@@ -17,17 +17,6 @@ function open(file: string, migrationsFolder = MIGRATIONS_FOLDER) {
 
 function idsOf({ db }: ReturnType<typeof open>): bigint[] {
   return db.prepare<[], bigint>("SELECT id FROM status_requests ORDER BY id").pluck().safeIntegers(true).all();
-}
-
-/** The migrations before the one that bounds the ids. */
-function formerMigrations(folder: string): string {
-  const former = path.join(folder, "former");
-  cpSync(MIGRATIONS_FOLDER, former, { recursive: true });
-  const file = path.join(former, "meta", "_journal.json");
-  const journal = JSON.parse(readFileSync(file, "utf8")) as { entries: { tag: string }[] };
-  const at = journal.entries.findIndex(({ tag }) => tag.endsWith("_request_ids"));
-  writeFileSync(file, JSON.stringify({ ...journal, entries: journal.entries.slice(0, at) }));
-  return former;
 }
 
 it("an id that leaves no number for later requests is refused with words, and others are taken", () => {
@@ -47,7 +36,7 @@ itWhole.each([
 ])("an id %s and left no number is brought down, and later requests are taken", (_, isDeleted, expected) => {
   const folder = tempFolder("ids");
   const file = path.join(folder, "bridge.db");
-  const former = open(file, formerMigrations(folder));
+  const former = open(file, formerMigrations(folder, "request_ids"));
   const insert = former.db.prepare(INSERT);
   insert.run(5, ORDER);
   insert.run(LARGEST, ORDER);

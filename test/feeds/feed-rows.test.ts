@@ -12,6 +12,7 @@ import {
   approveGuarded,
   deleteQueued,
   loadDifferent,
+  loadDrops,
   loadKeyState,
   markQueuedDirty,
   markShown,
@@ -38,8 +39,7 @@ function start() {
     { nowMs = 1_000, ...over }: { gone?: boolean; isDrop?: boolean; priority?: number; nowMs?: number } = {},
   ) =>
     saveQueued(store, rules, [{ key: [sku], record, parent: null, gone: false, isDrop: false, priority: 2, ...over }], {
-      at: AT,
-      nowMs,
+      ...{ at: AT, nowMs, droppedAt: AT },
     });
   const sendable = (limits = {}, limit = -1) => loadSendable(store, rules, { ...NOW, ...limits }, limit);
   return { store, owe, sendable, skus: (limits = {}, limit = -1) => sendable(limits, limit).map(({ key }) => key[0]) };
@@ -60,7 +60,7 @@ describe("a set of rows", () => {
         store.write(() => {
           store.db.exec("DELETE FROM feed_outbox; DELETE FROM feed_sent");
           const owed = rows.map((row) => ({ ...row, gone: false, isDrop: false, priority: 2 }));
-          saveQueued(store, twoKeys, owed, { at: AT, nowMs: 1_000 });
+          saveQueued(store, twoKeys, owed, { at: AT, nowMs: 1_000, droppedAt: AT });
           expect(loadDifferent(store, twoKeys, rows)).toEqual([]);
           expect(
             loadDifferent(
@@ -86,7 +86,7 @@ describe("a set of rows", () => {
           expect(loadSendable(store, twoKeys, NOW, -1)).toEqual([]);
           expect(loadDifferent(store, twoKeys, rows).map(({ at }) => at)).toEqual(kept === undefined ? [] : [0]);
           const again = owed.slice(1).map((row) => ({ ...row, record: "0" }));
-          saveQueued(store, twoKeys, again, { at: AT, nowMs: 1_000 });
+          saveQueued(store, twoKeys, again, { at: AT, nowMs: 1_000, droppedAt: AT });
           const live = loadSendable(store, twoKeys, NOW, -1).map((row) => ({ ...row, live: true }));
           markInFlight(store, live);
           expect(saveAcknowledged(store, twoKeys, live, AT)).toEqual(new Set(live.map(({ id }) => id)));
@@ -141,14 +141,16 @@ describe("an acknowledgement", () => {
 
 describe("rows that may go", () => {
   it("are those that go to zero or away first, then by urgency, then by age", () => {
-    const { owe, skus } = start();
+    const { store, owe, skus } = start();
     owe("rest", "1");
     owe("less", "1", { priority: 1 });
     owe("zero", "1", { priority: 0 });
     owe("drop", "1", { priority: 0, isDrop: true });
     expect(skus()).toEqual(["drop", "zero", "less", "rest"]);
     expect(skus({}, 2)).toEqual(["drop", "zero"]);
+    show(store, 1_000);
     expect(skus({ dropRound: 0 })).toEqual(["zero", "less", "rest"]);
+    expect(skus({ dropRound: 1 })).toEqual(["drop", "zero", "less", "rest"]);
   });
 
   itWhole("are not those that were away too short, or whose request may still arrive", () => {
@@ -233,7 +235,7 @@ describe("what is done to all rows of a feed", () => {
 
 /** As the guard's look does after it has written how many rows wait. */
 function show(store: ReturnType<typeof start>["store"], awayBeforeMs: number): void {
-  while (markShown(store, rules, { awayBeforeMs, limit: 1 }) > 0);
+  while (markShown(store, rules, { held: [AT], free: [], awayBeforeMs, limit: 1 }) > 0);
 }
 
 describe("an approval", () => {
@@ -247,11 +249,14 @@ describe("an approval", () => {
     show(store, 899);
     expect(approveGuarded(store, "stocks")).toBe(1);
     owe("later", "1", { isDrop: true });
-    expect(sendable({ dropRound: 1 })).toMatchObject([{ key: ["now"], approved: true }]);
     expect(sendable()).toMatchObject([
-      { approved: true },
-      { key: ["away"], approved: false },
       { key: ["later"], approved: false },
+      { key: ["away"], approved: false },
+      { key: ["now"], approved: true },
+    ]);
+    // The guard counts the others, by the times when they went, and holds them or lets them go.
+    expect(loadDrops(store, rules, { dropRound: 1, awayBeforeMs: 899 })).toEqual([
+      { at: AT, isShown: false, due: 1, early: 1 },
     ]);
   });
 
@@ -264,7 +269,7 @@ describe("an approval", () => {
     owe("A", "0", { isDrop: true, gone: true, nowMs: 900 });
     show(store, 800);
     expect(approveGuarded(store, "stocks")).toBe(0);
-    expect(sendable({ dropRound: 1 })).toEqual([]);
+    expect(sendable()).toMatchObject([{ approved: false }]);
   });
 
   itWhole("ends where the row changes again", () => {
@@ -274,7 +279,7 @@ describe("an approval", () => {
     show(store, 0);
     approveGuarded(store, "stocks");
     owe("A", "-1", { isDrop: true });
-    expect(sendable({ dropRound: 1 })).toEqual([]);
+    expect(sendable()).toMatchObject([{ approved: false }]);
   });
 });
 

@@ -17,7 +17,7 @@ it("an acceptance that is not committed yet counts for what was accepted, whatev
   const { signal } = new AbortController();
   const owe = (record: string) => {
     const row = { key: ["A"], record, parent: null, gone: false, isDrop: false, priority: 2 };
-    saveQueued(store, rules, [row], { at: AT, nowMs: 1_000 });
+    saveQueued(store, rules, [row], { at: AT, nowMs: 1_000, droppedAt: AT });
   };
   const limits = { nowMs: 1_000, awayBeforeMs: 1_000, dropRound: Number.MAX_SAFE_INTEGER };
   owe("1");

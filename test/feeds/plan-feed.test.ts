@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  type FeedKeyState,
-  isGuarded,
-  type OutboxState,
-  planRow,
-  type SentState,
-} from "../../src/feeds/diff/plan-feed.ts";
+import { type FeedKeyState, type OutboxState, planRow, type SentState } from "../../src/feeds/diff/plan-feed.ts";
 import { stockRules } from "../support/rules.ts";
 
 const rules = stockRules();
@@ -128,20 +122,5 @@ describe("what an absent row owes", () => {
   it("is its absence where the whole table is sent, although its record stays the same", () => {
     const whole = { ...rules, scope: "whole", onDelete: null } as const;
     expect(planRow(whole, absent, known({ sent: sent(0) }))).toMatchObject({ kind: "send", gone: true });
-  });
-});
-
-describe("the guard", () => {
-  const guard = { percent: 30, overMs: 0, from: 20 };
-  it.each([
-    [{ pending: 30, recent: 0, live: 100 }, false],
-    [{ pending: 31, recent: 0, live: 100 }, true],
-    [{ pending: 6, recent: 25, live: 75 }, true],
-    [{ pending: 5, recent: 25, live: 75 }, false],
-    [{ pending: 19, recent: 0, live: 19 }, false],
-    [{ pending: 20, recent: 0, live: 20 }, true],
-    [{ pending: 0, recent: 90, live: 10 }, false],
-  ])("of %o says %s", (counts, guarded) => {
-    expect(isGuarded(guard, counts)).toBe(guarded);
   });
 });

@@ -1,9 +1,14 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
+import { openStore } from "../../src/database/open.ts";
 import { referenceOf } from "../../src/feeds/feed.ts";
-import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { approveGuarded, loadDrops } from "../../src/feeds/feed-rows.ts";
 import { retryFeedRow } from "../../src/feeds/send/refused-rows.ts";
-import { fillStock, startFeeds } from "../support/pushed.ts";
+import { formerMigrations } from "../support/former-migrations.ts";
+import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { stockRules } from "../support/rules.ts";
+import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";
 
 const rules = stockRules({ key: ["sku", "warehouse"], guard: { percent: 30, over: 1, from: 20 } });
@@ -19,9 +24,11 @@ async function startFilled(settings = {}) {
     test.erp
       .prepare("UPDATE stock SET quantity = 0 WHERE CAST(substr(sku, 3) AS INTEGER) BETWEEN ? AND ?")
       .run(from, to);
-  const zeros = () =>
-    Object.values(test.site()).filter((record) => (record as { quantity: number }).quantity === 0).length;
-  return Object.assign(test, { zero, zeros });
+  return Object.assign(test, { zero, zeros: () => zerosOf(test) });
+}
+
+function zerosOf(test: PushedFeeds): number {
+  return Object.values(test.site()).filter((record) => (record as { quantity: number }).quantity === 0).length;
 }
 
 describe("the guard", () => {
@@ -141,18 +148,14 @@ describe("the guard", () => {
   });
 
   itWhole("holds rows that may be on the site because an answer was lost at the very first push", async () => {
-    const { erp, run, minutes, zeros, holds, sandbox } = await startFeeds().then((test) =>
-      Object.assign(test, {
-        zeros: () =>
-          Object.values(test.site()).filter((record) => (record as { quantity: number }).quantity === 0).length,
-      }),
-    );
+    const test = await startFeeds();
+    const { erp, run, minutes, holds, sandbox } = test;
     sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
     fillStock(erp, 50);
     await run("stocks");
     erp.exec("UPDATE stock SET quantity = 0");
     await minutes(4);
-    expect([zeros(), holds()]).toEqual([0, GUARDED]);
+    expect([zerosOf(test), holds()]).toEqual([0, GUARDED]);
   });
 
   itWhole("holds a mass delete by DROP and a table made again empty, and lets it through when approved", async () => {
@@ -199,5 +202,214 @@ describe("the guard", () => {
     });
     await minute();
     expect(zeros()).toBe(0);
+  });
+
+  describe("counts rows by when they went to zero, so that it", () => {
+    it("lets sales go that piled up while the service was out of order", async () => {
+      const { run, zero, zeros, holds, sandbox, clock } = await startFilled();
+      sandbox.service.setOptions({ paid: false });
+      for (const first of [1, 11, 21, 31]) {
+        zero(first, first + 9);
+        await run("stocks");
+        clock.advance(HOUR_MS + 1);
+      }
+      sandbox.service.setOptions({ paid: true });
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([40, []]);
+    });
+
+    it("lets a row go that sells out long after those that it holds", async () => {
+      const test = await startFilled();
+      const { run, zero, zeros, holds, clock, rows, restart } = test;
+      zero(1, 40);
+      await run("stocks");
+      clock.advance(HOUR_MS + 1);
+      zero(41, 45);
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([5, GUARDED]);
+      expect(rows("SELECT detail FROM holds")).toEqual([
+        { detail: expect.stringMatching(/^40 of 100 rows .* --rows 40$/) },
+      ]);
+      expect(rows("SELECT count(*) AS n FROM stock_sent WHERE state = 'guarded'")).toEqual([{ n: 40 }]);
+      await restart();
+      zero(46, 47);
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([7, GUARDED]);
+      const { store } = test.bridge;
+      expect(store.write(() => approveGuarded(store, "stocks"))).toBe(40);
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([47, []]);
+    });
+
+    itWhole("holds what goes slowly as a whole, with what of it was sent, however much is sent later", async () => {
+      const { run, zero, zeros, holds, clock, rows } = await startFilled();
+      for (const first of [1, 6, 11, 16, 21, 26, 31, 36]) {
+        zero(first, first + 4);
+        await run("stocks");
+        clock.advance(HOUR_MS / 9);
+      }
+      expect([zeros(), holds()]).toEqual([30, GUARDED]);
+      for (const sku of [41, 42]) {
+        clock.advance(2 * HOUR_MS);
+        zero(sku, sku);
+        await run("stocks");
+      }
+      expect([zeros(), holds()]).toEqual([32, GUARDED]);
+      expect(rows("SELECT count(*) AS n FROM stock_sent WHERE state = 'guarded'")).toEqual([{ n: 10 }]);
+    });
+
+    itWhole("keeps the time of a row that changes again while it waits, and not of one that came back", async () => {
+      const { erp, run, zero, zeros, holds, clock, sandbox, rows } = await startFilled();
+      const times = () =>
+        rows<{ at: string }>("SELECT DISTINCT dropped_at AS at FROM feed_outbox ORDER BY at").map(({ at }) => at);
+      sandbox.service.setOptions({ paid: false });
+      zero(1, 20);
+      await run("stocks");
+      const [first] = times();
+      clock.advance(2 * HOUR_MS);
+      erp.exec("UPDATE stock SET quantity = -1 WHERE CAST(substr(sku, 3) AS INTEGER) <= 10");
+      erp.exec("DELETE FROM stock WHERE sku = 'S-11'");
+      zero(21, 40);
+      await run("stocks");
+      expect([times().length, times()[0]]).toEqual([2, first]);
+      erp.exec("UPDATE stock SET quantity = 5 WHERE CAST(substr(sku, 3) AS INTEGER) <= 20");
+      await run("stocks");
+      zero(1, 20);
+      clock.advance(HOUR_MS / 2);
+      await run("stocks");
+      sandbox.service.setOptions({ paid: true });
+      clock.advance(HOUR_MS);
+      await run("stocks");
+      // The deleted one went first, and alone.
+      expect([zeros(), holds()]).toEqual([1, GUARDED]);
+    });
+
+    itWhole("counts deleted rows from when they were away", async () => {
+      const { erp, run, minutes, zeros, holds, sandbox, clock } = await startFilled();
+      sandbox.service.setOptions({ paid: false });
+      for (const last of [20, 40]) {
+        erp.prepare("DELETE FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) <= ?").run(last);
+        await run("stocks");
+        clock.advance(2 * HOUR_MS);
+      }
+      sandbox.service.setOptions({ paid: true });
+      await minutes(2);
+      expect([zeros(), holds()]).toEqual([40, []]);
+    });
+
+    itWhole("holds rows together that a pass finds after the bridge was stopped, whenever they went", async () => {
+      const { run, zero, zeros, holds, clock, restart } = await startFilled();
+      zero(1, 20);
+      clock.advance(5 * HOUR_MS);
+      zero(21, 40);
+      await restart();
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([0, GUARDED]);
+    });
+
+    itWhole("counts what one pass finds together, however long the pass takes", async () => {
+      const test = await startFeeds();
+      const { erp, run, holds, clock } = test;
+      fillStock(erp, 3_000);
+      await run("stocks");
+      erp.exec("UPDATE stock SET quantity = 0");
+      clock.onSleep = () => clock.advance(HOUR_MS + 1);
+      await run("stocks");
+      expect([zerosOf(test), holds()]).toEqual([0, GUARDED]);
+    });
+
+    it("forgets what went while the clock was ahead, `over` after the clock was set right", async () => {
+      const { run, zero, zeros, holds, clock, restart } = await startFilled();
+      clock.jump(365 * 24 * HOUR_MS);
+      zero(1, 25);
+      await run("stocks");
+      clock.jump(-365 * 24 * HOUR_MS);
+      await restart();
+      await run("stocks");
+      clock.advance(HOUR_MS / 2);
+      zero(26, 35);
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([25, GUARDED]);
+      clock.advance(HOUR_MS);
+      zero(36, 40);
+      await run("stocks");
+      expect([zeros(), holds()]).toEqual([30, GUARDED]);
+    });
+
+    itWhole.each([-10 * 365 * 24, -2, 2, 10 * 365 * 24])(
+      "lets nothing go that it holds where the clock jumps by %i hours",
+      async (hours) => {
+        const { run, zero, zeros, holds, clock, restart } = await startFilled();
+        zero(1, 25);
+        await run("stocks");
+        clock.advance(HOUR_MS / 2);
+        zero(26, 40);
+        await run("stocks");
+        clock.jump(hours * HOUR_MS);
+        await run("stocks");
+        clock.advance(2 * HOUR_MS);
+        await restart();
+        await run("stocks");
+        expect([zeros(), holds()]).toEqual([25, GUARDED]);
+      },
+    );
+
+    itWhole("keeps few times of sent rows, however long rows are held", async () => {
+      const { bridge, run, zero, zeros, holds, clock, rows } = await startFilled();
+      zero(1, 40);
+      await run("stocks");
+      const startMs = clock.nowMs();
+      const at = (hours: number) => new Date(startMs + hours * HOUR_MS).toISOString();
+      const insert = bridge.store.db.prepare("INSERT INTO feed_drops (feed_id, at, count) VALUES (1, ?, 1)");
+      for (let hours = 1; hours <= 3_000; hours++) insert.run(at(hours));
+      clock.advance(3_000 * HOUR_MS);
+      await run("stocks");
+      expect(rows("SELECT at FROM feed_drops ORDER BY at")).toEqual(
+        [1, 2_999, 3_000].map((hours) => ({ at: at(hours) })),
+      );
+      expect([zeros(), holds()]).toEqual([0, GUARDED]);
+    });
+
+    itWhole("is not worn down by articles that sell out and come back", async () => {
+      const { erp, run, zero, zeros, holds, clock } = await startFilled();
+      zero(1, 40);
+      await run("stocks");
+      for (let turn = 0; turn < 20; turn++) {
+        clock.advance(2 * HOUR_MS);
+        zero(51, 60);
+        await run("stocks");
+        clock.advance(2 * HOUR_MS);
+        erp.exec("UPDATE stock SET quantity = 5 WHERE CAST(substr(sku, 3) AS INTEGER) > 50");
+        await run("stocks");
+      }
+      expect([zeros(), holds()]).toEqual([0, GUARDED]);
+    });
+  });
+});
+
+describe("an upgrade", () => {
+  itWhole.each([true, false])("lets nothing go that the guard held (%s) or had not looked at", (isHeld) => {
+    const folder = tempFolder("guard");
+    const open = (migrationsFolder: string) =>
+      openStore({ path: path.join(folder, "bridge.db"), migrationsFolder, mode: "daemon", now: () => 0 });
+    const former = open(formerMigrations(folder, "drop_times"));
+    const since = "2026-03-01T12:00:00.000Z";
+    former.db.exec(`UPDATE feeds SET live_count = 75, approved_round = 3, guard_since = ${isHeld ? `'${since}'` : "NULL"};
+      INSERT INTO feed_drops (feed_id, at, count) VALUES (1, '2026-03-01T11:30:00.000Z', 25)`);
+    const insert = former.db.prepare(
+      "INSERT INTO feed_outbox (feed_id, k0, record, waiting_since, drop_round) VALUES (1, ?, '0', ?, ?)",
+    );
+    for (const [sku, round] of Object.entries({ approved: 3, shown: 4, unshown: Number.MAX_SAFE_INTEGER, rest: null }))
+      insert.run(sku, "2026-02-01T00:00:00.000Z", round);
+    former.close();
+    const store = open(MIGRATIONS_FOLDER);
+    const groups = loadDrops(store, rules, { dropRound: 3, awayBeforeMs: 0 });
+    const at = isHeld ? since : expect.not.stringMatching("2026-02-01");
+    expect(groups).toEqual([
+      { at, isShown: false, due: 1, early: 0 },
+      { at, isShown: true, due: 1, early: 0 },
+    ]);
+    expect(store.db.prepare("SELECT k0 FROM feed_outbox WHERE dropped_at IS NULL").pluck().all()).toEqual(["rest"]);
+    store.close();
   });
 });

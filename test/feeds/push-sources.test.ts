@@ -67,7 +67,10 @@ describe("a feed whose rows are those of a view", () => {
         configFor({ url: "http://127.0.0.1:1", clientId: "a", clientSecret: "secret" }, "/nowhere", settings),
       ).get("stocks")!;
       const scan = (prove: typeof proveSource) =>
-        new ScanSource(bridge.context, rules, prove).run({ counts: {}, signal: new AbortController().signal }, false);
+        new ScanSource(bridge.context, rules, prove).run(
+          { counts: {}, startedAt: "", signal: new AbortController().signal },
+          false,
+        );
       const endless = new BridgeError(
         "table_missing",
         words("stocks: table for_sale did not end within 60 s and was stopped."),

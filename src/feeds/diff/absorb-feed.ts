@@ -49,6 +49,8 @@ export const UNNAMED_MAX = 100;
 /** A pass of a feed: what it has counted, and what ends it early. Handed on from step to step. */
 export interface FeedPass {
   readonly counts: Record<string, number>;
+  /** Wall clock: what a pass finds gone to zero or away counts as gone at one time, however long the pass takes. */
+  readonly startedAt: string;
   readonly signal: AbortSignal;
 }
 
@@ -65,6 +67,7 @@ interface Step {
   rules: FeedRules;
   at: string;
   nowMs: number;
+  droppedAt: string;
   /** Hashes of rows that no key can name. */
   unnamed: Buffer[];
 }
@@ -144,7 +147,7 @@ export async function absorbKeys(
       const rows = loadSourceRows(store, rules, values);
       const key = textsOf(values);
       if (key !== undefined) return [{ key, rows, values }];
-      bad += Number(absorbUnnamed(stepOf(context, rules, unnamed), values, rows));
+      bad += Number(absorbUnnamed(stepOf(context, rules, pass, unnamed), values, rows));
       deleted += deleteDirtyKey(store, rules, values);
       return [];
     });
@@ -165,7 +168,7 @@ export async function absorb<F extends FoundKey>(
   { load, markTaken, rowsOf, isWrite = false, isFirst = false }: Work<F>,
 ): Promise<number> {
   const { queued, bad, unseen } = await commit(context, pass.signal, () => {
-    const step = stepOf(context, rules, []);
+    const step = stepOf(context, rules, pass, []);
     const found = load();
     const done = absorbFound(step, found, { rowsOf, isFirst });
     if (markTaken !== undefined) {
@@ -180,8 +183,13 @@ export async function absorb<F extends FoundKey>(
   return unseen.length;
 }
 
-function stepOf({ store, clock }: JobContext, rules: FeedRules, unnamed: Buffer[]): Step {
-  return { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), unnamed };
+function stepOf(
+  { store, clock }: JobContext,
+  rules: FeedRules,
+  { startedAt }: Pick<FeedPass, "startedAt">,
+  unnamed: Buffer[],
+): Step {
+  return { store, rules, at: isoTime(clock.nowMs()), nowMs: clock.monotonicMs(), droppedAt: startedAt, unnamed };
 }
 
 function absorbFound(
@@ -234,7 +242,7 @@ export async function settleUnnamed(
 ): Promise<void> {
   if (rows.length >= UNNAMED_MAX) return count(pass, "unsendable", rows.length);
   const bad = await commit(context, pass.signal, () => {
-    const step = stepOf(context, rules, unnamed);
+    const step = stepOf(context, rules, pass, unnamed);
     const held = rows.filter((row) => quarantineUnnamed(step, row)).length;
     releaseUnnamed(context.store, rules, unnamed);
     return held;

@@ -100,7 +100,7 @@ export class FeedChanges {
     const { leavesArticles, keepsShared } = this.#rules;
     const isDue = !wasHandedOver || keepsShared || (pass.counts["changed"] ?? 0) > 0;
     if (isDue && (leavesArticles || keepsShared) && hasLeft(this.#context.store, this.#rules))
-      await handOverWaiting(this.#context, this.#rules, pass.signal);
+      await handOverWaiting(this.#context, this.#rules, pass);
     this.#isHandedOver = true;
     if (this.#rules.sharesArticles && only === undefined) await this.#spareNamed(pass);
     if (this.#rules.scope !== "whole" || !this.#isEmpty) await this.release(pass.signal);
@@ -110,11 +110,11 @@ export class FeedChanges {
    * Checks deletions that become due in this pass: another row that names the article may have been sent since the last
    * check. A row that is not sent yet is sent after them.
    */
-  async spareGoing({ nowMs, awayBeforeMs, dropRound }: SendLimits, signal: AbortSignal): Promise<void> {
+  async spareGoing({ nowMs, awayBeforeMs, dropRound }: SendLimits, pass: FeedPass): Promise<void> {
     if (!this.#rules.sharesArticles) return;
     const limits = { byMs: nowMs + SPARED_AHEAD_MS, dropRound };
     const due = { afterMs: Number.MIN_SAFE_INTEGER, upToMs: awayBeforeMs, limits };
-    await spareNamed(this.#context, this.#rules, due, signal);
+    await spareNamed(this.#context, this.#rules, due, pass);
   }
 
   /** Makes the next pass read a source without triggers again. */
@@ -154,8 +154,7 @@ export class FeedChanges {
 
   async #absorbAll(pass: FeedPass): Promise<void> {
     const rules = this.#rules;
-    if (loadFeed(this.#context.store, rules.name).hasFormer === 1)
-      await settleFormer(this.#context, rules, pass.signal);
+    if (loadFeed(this.#context.store, rules.name).hasFormer === 1) await settleFormer(this.#context, rules, pass);
     if (this.#kind === "tracked") await this.#absorbTable(pass);
     else await this.#readThrough(pass);
   }
@@ -167,10 +166,10 @@ export class FeedChanges {
   }
 
   /** Checks each deleted row once before the guard counts it, again after each full comparison, and in {@link spareGoing}. */
-  async #spareNamed({ signal }: FeedPass): Promise<void> {
+  async #spareNamed(pass: FeedPass): Promise<void> {
     const { deleteAfterMs } = this.#rules;
     const upToMs = this.#context.clock.monotonicMs() - deleteAfterMs + Math.min(deleteAfterMs, SPARED_AHEAD_MS);
-    await spareNamed(this.#context, this.#rules, { afterMs: this.#sparedUpToMs, upToMs }, signal);
+    await spareNamed(this.#context, this.#rules, { afterMs: this.#sparedUpToMs, upToMs }, pass);
     this.#sparedUpToMs = upToMs;
   }
 

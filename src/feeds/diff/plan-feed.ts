@@ -30,6 +30,8 @@ export interface OutboxState {
   lastError: string | null;
   /** Key of the row that must be on the site before this one. */
   parent?: string | null;
+  /** When it went to zero or away; null where it did not, or where a person has approved it. */
+  droppedAt?: string | null;
 }
 
 /** The ERP's current row with that key. */
@@ -112,18 +114,4 @@ export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }
   if (sent.gone) return false;
   const level = parseDecimal(levelOf(rules, sent.record) ?? "");
   return level === undefined || level.coefficient > 0n;
-}
-
-/**
- * Whether rows that go to zero or are deleted must wait for a person.
- * @param counts `pending`: such rows not approved; `recent`: such rows sent within `guard.over`; `live`: rows the site
- *   sells now.
- */
-export function isGuarded(
-  guard: FeedRules["guard"],
-  counts: { pending: number; recent: number; live: number },
-): boolean {
-  const dropping = counts.pending + counts.recent;
-  const before = counts.live + counts.recent;
-  return counts.pending > 0 && dropping >= guard.from && dropping * 100 > guard.percent * before;
 }

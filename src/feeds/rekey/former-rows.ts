@@ -234,7 +234,7 @@ export function queueFormer(
   store: Store,
   rules: FeedRules,
   from: FormerKey,
-  row: FormerRow & { deletion: string; at: string; nowMs: number },
+  row: FormerRow & { deletion: string; at: string; nowMs: number; droppedAt: string },
 ): void {
   const key = paddedKey([formerName(from, row.key)]);
   deleteFormer(store, rules, from, row.key);
@@ -252,10 +252,17 @@ export function queueFormer(
   const round = row.live === 0 ? "NULL" : row.state === "gone" ? "f.approved_round" : String(UNSHOWN);
   store
     .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, priority, waiting_since)
-       SELECT feed_id, ?, ?, ?, ?, ?, 1, ?, ${round}, 0, ? FROM feeds f WHERE feed_id = ? ON CONFLICT DO NOTHING`,
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, dropped_at, priority, waiting_since)
+       SELECT feed_id, ?, ?, ?, ?, ?, 1, ?, ${round}, ?, 0, ? FROM feeds f WHERE feed_id = ? ON CONFLICT DO NOTHING`,
     )
-    .run(...key, row.deletion, row.nowMs - rules.deleteAfterMs, row.at, rules.feedId);
+    .run(
+      ...key,
+      row.deletion,
+      row.nowMs - rules.deleteAfterMs,
+      row.live === 0 ? null : row.droppedAt,
+      row.at,
+      rules.feedId,
+    );
 }
 
 /** Stores a person's decision about the waiting rows. Returns how many. */

@@ -3,11 +3,13 @@
 import type { Store } from "../../database/store.ts";
 import type { Clock } from "../../platform/ports.ts";
 import type { FeedRules } from "../feed.ts";
-import { keyInJson, sameKey, UNSHOWN } from "../feed-rows.ts";
+import { keyInJson, sameKey } from "../feed-rows.ts";
 import { articleInSql } from "../record-identity.ts";
 import { recordKeyOf } from "./former-key.ts";
 import type { Handed, Left } from "./handed-rows.ts";
 
+/** As a limit: none. */
+const ANY = Number.MAX_SAFE_INTEGER;
 /** Rows that are listed in one step. */
 const ROWS_PER_LIST = 5_000;
 
@@ -41,7 +43,7 @@ export function loadDueGone(
          AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
          AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
     )
-    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? UNSHOWN, limits?.byMs ?? UNSHOWN, limit);
+    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? ANY, limits?.byMs ?? ANY, limit);
 }
 
 /** Whether any article is stored that its row no longer names. */

@@ -5,6 +5,7 @@
 import { commitUntilDone } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
+import type { FeedPass } from "../diff/absorb-feed.ts";
 import { type FeedRules, isSameRecord } from "../feed.ts";
 import { hasGoneWaiting } from "../feed-rows.ts";
 import { isOtherArticle, textAt } from "../record-identity.ts";
@@ -14,17 +15,24 @@ import { deleteFormer, type LeftRow, saveLeft } from "./former-rows.ts";
 import { type DueSpan, hasFormer, loadDueGone, WaitingArticles } from "./going-rows.ts";
 import { dropGone, type Handed, type HandedAt, handOver, type Left, settleGone } from "./handed-rows.ts";
 
+type Passing = Pick<FeedPass, "signal" | "startedAt">;
+
 /** Rows handed over in one transaction. */
 const ROWS_PER_COMMIT = 500;
 
-export function handedAt({ clock }: Pick<JobContext, "clock">): HandedAt {
+export function handedAt({ clock }: Pick<JobContext, "clock">, { startedAt }: Passing): HandedAt {
   const [wallMs, nowMs] = [clock.nowMs(), clock.monotonicMs()];
-  return { at: isoTime(wallMs), atOf: (monotonicMs) => isoTime(wallMs + Math.max(0, monotonicMs - nowMs)) };
+  return {
+    at: isoTime(wallMs),
+    droppedAt: startedAt,
+    atOf: (monotonicMs) => isoTime(wallMs + Math.max(0, monotonicMs - nowMs)),
+  };
 }
 
 /** Transfers to waiting rows, before the guard counts what they take off sale. */
-export async function handOverWaiting(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+export async function handOverWaiting(context: JobContext, rules: FeedRules, pass: Passing): Promise<void> {
   const { store, clock } = context;
+  const { signal } = pass;
   if (!hasGoneWaiting(store, rules) && !hasFormer(store, rules)) return;
   const waiting = new WaitingArticles(store, rules);
   try {
@@ -36,6 +44,7 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
         context,
         rules,
         gone.map((row) => leftOf(rules, row)),
+        pass,
       );
       afterId = gone.at(-1)?.id ?? afterId;
       return gone.length;
@@ -43,7 +52,7 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
     const { from } = recordKeyOf(rules, "{}");
     let after = "";
     await commitUntilDone(context, signal, () => {
-      const when = handedAt(context);
+      const when = handedAt(context, pass);
       const former = waiting.loadFormer(after, when.at, ROWS_PER_COMMIT);
       for (const { keyText } of former) deleteFormer(store, rules, from, JSON.parse(keyText) as string[]);
       handOver(store, rules, former, when);
@@ -56,13 +65,9 @@ export async function handOverWaiting(context: JobContext, rules: FeedRules, sig
 }
 
 /** Cancels due deletions of rows whose article another row of the source names. */
-export async function spareNamed(
-  context: JobContext,
-  rules: FeedRules,
-  due: DueSpan,
-  signal: AbortSignal,
-): Promise<void> {
+export async function spareNamed(context: JobContext, rules: FeedRules, due: DueSpan, pass: Passing): Promise<void> {
   const { store } = context;
+  const { signal } = pass;
   if (loadDueGone(store, rules, due, 0, 1).length === 0) return;
   await withNames(context, rules, recordKeyOf(rules, "{}").from, signal, async (rename) => {
     let afterId = 0;
@@ -77,7 +82,7 @@ export async function spareNamed(
         if (naming?.kind === "named" && naming.isPresent) named.push({ ...row, key: naming.key });
         else if (deletion !== null && row.live === 0 && isSameRecord(deletion, record)) settleGone(store, rules, id);
       }
-      giveGone(context, rules, named);
+      giveGone(context, rules, named, pass);
       afterId = rows.at(-1)?.id ?? afterId;
       return rows.length;
     });
@@ -96,9 +101,10 @@ function giveGone(
   context: JobContext,
   rules: FeedRules,
   named: readonly (Handed & { id: number; other?: LeftRow })[],
+  pass: Passing,
 ): void {
   const { store } = context;
-  const when = handedAt(context);
+  const when = handedAt(context, pass);
   const ids = named.map(({ id }) => id);
   dropGone(store, rules, ids);
   for (const { other } of named) if (other !== undefined) saveLeft(store, rules, { ...other, at: when.at });

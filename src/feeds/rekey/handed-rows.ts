@@ -26,9 +26,10 @@ export interface Left {
 /** `key`: of the row that now names the article; `rowKey`: JSON, of the deleted row whose acknowledgement is still stored. */
 export type Handed = Left & { key: readonly string[]; rowKey?: string | null };
 
-/** The current time, and a function that converts a monotonic time. */
+/** The current time, when waiting rows that become drops count as gone, and a function that converts a monotonic time. */
 export interface HandedAt {
   at: string;
+  droppedAt: string;
   atOf: (monotonicMs: number) => string;
 }
 
@@ -114,7 +115,7 @@ export function handOver(store: Store, rules: FeedRules, all: readonly Handed[],
     } else queued.push([own.id, ...planOf(rules, own, { left, isTaken }), flightRecord, flightUntilMs ?? 0]);
   }
   saveGiven(store, rules, given);
-  saveChanged(store, queued);
+  saveChanged(store, queued, when.droppedAt);
 }
 
 /** Where several rows leave records to one, keeps the record sent last, and the request that may arrive last. */
@@ -204,18 +205,18 @@ function saveGiven(
 }
 
 /** Updates waiting rows: the guard counts drops, and a row waits until no request for its article may be in progress. */
-function saveChanged(store: Store, queued: readonly unknown[]): void {
+function saveChanged(store: Store, queued: readonly unknown[], droppedAt: string): void {
   if (queued.length === 0) return;
   store
     .prepare(
       `UPDATE feed_outbox SET drop_round = iif(r.isDrop, coalesce(drop_round, ${UNSHOWN}), drop_round),
-         priority = coalesce(r.priority, feed_outbox.priority), doubt_record = coalesce(doubt_record, r.flight),
+         dropped_at = iif(r.isDrop, coalesce(dropped_at, @droppedAt), dropped_at), priority = coalesce(r.priority, feed_outbox.priority), doubt_record = coalesce(doubt_record, r.flight),
          doubt_until_ms = CASE WHEN r.flight IS NULL THEN doubt_until_ms WHEN doubt_record IS NULL THEN r.until
            ELSE max(doubt_until_ms, r.until) END
        FROM (SELECT value ->> 0 AS id, value ->> 1 AS isDrop, value ->> 2 AS priority, value ->> 3 AS flight, value ->> 4 AS until
-             FROM jsonb_each(?)) r WHERE feed_outbox.id = r.id`,
+             FROM jsonb_each(@queued)) r WHERE feed_outbox.id = r.id`,
     )
-    .run(JSON.stringify(queued));
+    .run({ queued: JSON.stringify(queued), droppedAt });
 }
 
 function countLive(store: Store, rules: FeedRules, change: number): void {

@@ -7,6 +7,7 @@ import { m } from "../../messages/messages.ts";
 import { commit, commitUntilDone } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
+import type { FeedPass } from "../diff/absorb-feed.ts";
 import { type FeedRules, renderDeletion } from "../feed.ts";
 import { loadFormerLevels } from "../feed-rows.ts";
 import {
@@ -100,8 +101,13 @@ export async function endRekey(
 }
 
 /** Deletes rows of former keys: by a person's decision, or because their article has not returned to the source. */
-export async function settleFormer(context: JobContext, rules: FeedRules, signal: AbortSignal): Promise<void> {
+export async function settleFormer(
+  context: JobContext,
+  rules: FeedRules,
+  pass: Pick<FeedPass, "signal" | "startedAt">,
+): Promise<void> {
   const { store, clock } = context;
+  const { signal } = pass;
   const awayBefore = isoTime(clock.nowMs() - rules.deleteAfterMs);
   if (!hasDueFormer(store, rules, awayBefore)) return;
   for (const from of listFormerKeys(store, rules.feedId)) {
@@ -110,8 +116,8 @@ export async function settleFormer(context: JobContext, rules: FeedRules, signal
       await commitUntilDone(context, signal, () => {
         const rows = listFormerRows(store, rules, { from, after, limit: ROWS_PER_COMMIT });
         const due = rows.filter((row) => isDue(row, awayBefore));
-        const named = due.flatMap((row) => settleRow(context, rules, row, { from, rename }));
-        handOver(store, rules, named, handedAt(context));
+        const named = due.flatMap((row) => settleRow(context, rules, row, { from, rename, pass }));
+        handOver(store, rules, named, handedAt(context, pass));
         after = rows.at(-1)?.keyText;
         return rows.length;
       });
@@ -124,7 +130,7 @@ function settleRow(
   { store, clock }: JobContext,
   rules: FeedRules,
   row: FormerRow,
-  { from, rename }: { from: FormerKey; rename: Rename },
+  { from, rename, pass }: { from: FormerKey; rename: Rename; pass: Pick<FeedPass, "startedAt"> },
 ): Handed[] {
   const naming = rename(row.key, row.record);
   if (naming.kind === "named" && naming.isPresent) {
@@ -144,7 +150,7 @@ function settleRow(
   if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept" });
   else {
     const [at, nowMs] = [isoTime(clock.nowMs()), clock.monotonicMs()];
-    queueFormer(store, rules, from, { ...row, deletion, at, nowMs });
+    queueFormer(store, rules, from, { ...row, deletion, at, nowMs, droppedAt: pass.startedAt });
   }
   return [];
 }

@@ -277,21 +277,19 @@ export class SendRequest {
   #saveAccepted(rows: readonly OutboxRow[], reportedBy: "status" | "records"): void {
     const { store, clock } = this.#context;
     const { rules } = this.#options;
-    const nowMs = clock.nowMs();
-    const at = isoTime(nowMs);
+    const at = isoTime(clock.nowMs());
     const accepted = rows.map((row) => ({ id: row.id, gone: row.gone, live: isLive(rules, row) }));
     const before = saveAcknowledged(store, rules, accepted, at);
     const liveChange = accepted.filter(({ live }) => live).length - before.size;
-    const drops = rows.filter(({ id, approved }, at) => before.has(id) && !accepted[at]?.live && !approved).length;
+    const drops = new Map<string, number>();
+    for (const [index, { id, approved, droppedAt }] of rows.entries()) {
+      if (!before.has(id) || accepted[index]?.live || approved) continue;
+      const time = droppedAt ?? at;
+      drops.set(time, (drops.get(time) ?? 0) + 1);
+    }
     for (const { key, isRefused } of rows) if (isRefused) releaseRow(store, rules.name, referenceOf(key));
     for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
-    saveAcceptance(store, rules, {
-      at,
-      reportedBy,
-      liveChange,
-      drops,
-      dropsSince: isoTime(nowMs - rules.guard.overMs),
-    });
+    saveAcceptance(store, rules, { at, reportedBy, liveChange, drops });
   }
 
   /** Retries refused children of a row that is now on the site: they may have been refused because it was missing. */

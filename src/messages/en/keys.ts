@@ -35,7 +35,8 @@ export const keys = {
     "What a deleted row sends: the last sent record with these properties replaced, by default what {available} or {active} stands for, wherever record has it; ignore: nothing.",
   feedGuard: "Holds a sudden emptying until it is approved.",
   feedGuardPercent: "More than this share of the rows going to zero or away waits for approve.",
-  feedGuardOver: "Time within which they are counted together.",
+  feedGuardOver:
+    "Time within which they are counted together, by when each row was found to go, not by when it can be sent.",
   feedGuardFrom: "Fewer rows than this never wait.",
   feedResult:
     "Where an answer reports single records: { rejected, key, message }; null: the status code alone decides.",
