@@ -364,6 +364,9 @@ export function levelIn(record: Record<string, unknown>, { level }: Forms): unkn
   return level === "nested" ? (record["stock"] as { left?: unknown } | undefined)?.left : record[level];
 }
 
+/** Fewer rows that go to zero or away never wait. */
+export const GUARD_FROM = 2;
+
 /** A row whose key is not sent is identified by that key alone. */
 function keyOfStocks({ shared }: Forms, { otherKey }: Changed): object {
   if (shared !== "no") return { key: ["warehouse"] };
@@ -374,7 +377,7 @@ function keyOfStocks({ shared }: Forms, { otherKey }: Changed): object {
 export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<string, unknown> {
   const feed = {
     chunk: changed.chunk ?? forms.chunk,
-    guard: { from: forms.guard ? 1 : 1_000_000 },
+    guard: { from: forms.guard ? GUARD_FROM : 1_000_000 },
     result: forms.result && !forms.whole ? { rejected: "$.errors", key: "$.sku", message: "$.message" } : null,
   };
   return {

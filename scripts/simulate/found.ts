@@ -72,6 +72,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x54a7, shares: { usual: 0.03, hostile: 0.06 }, draw: sharedArticle },
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
+  { tag: 0x501d, shares: { usual: 0.03, hostile: 0.06 }, draw: soldOut },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
 ];
@@ -783,6 +784,28 @@ function goneElsewhere(random: Random, forms: Forms): Apart {
       ...(random() < 0.3 ? [write(key + 2)] : []),
       { after: ms, do: "wait" },
       ...idle(1),
+    ],
+  };
+}
+
+/** Articles sell out one by one: while no import is accepted, or the first while the machine's clock is ahead. */
+function soldOut(random: Random, forms: Forms): Apart | undefined {
+  if (forms.whole || forms.shared !== "no") return undefined;
+  const key = integerBetween(random, 0, 3);
+  const ms = pickOne(random, [24 * HOUR, 365 * 24 * HOUR]);
+  const what = pickOne(random, ["unpaid", "imports refused"] as const);
+  const sell = (at: number): Step[] => [write(at, "zero"), ...idle(2), { after: 80 * MINUTE, do: "wait" }];
+  return {
+    forms: { ...forms, guard: true },
+    steps: [
+      ...[0, 1, 2, 3].map((at) => write(at)),
+      ...idle(3),
+      ...(random() < 0.5
+        ? [{ after: 0, do: "switch", what, ms: 3 * HOUR } as const, ...sell(key), ...sell(key + 1)]
+        : [{ after: 0, do: "clock", ms } as const, ...sell(key), { after: 0, do: "clock", ms: -ms } as const]),
+      ...idle(2),
+      { after: 80 * MINUTE, do: "wait" },
+      ...sell(key + 2),
     ],
   };
 }

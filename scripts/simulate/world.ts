@@ -345,6 +345,7 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   afterCommit(): boolean {
+    this.guard.onCommit();
     if (this.#hasNews) {
       this.#hasNews = false;
       this.orders.onCommit();
@@ -415,6 +416,7 @@ export class World implements Scene, Line, CommitHooks {
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }
     if (job === "stocks" || job === "prices") this.pushes.checkLeftOut(job);
+    if (job === "stocks" && error === null) this.guard.onResult();
     if ((counts["quarantined"] ?? 0) > 0) this.database.checkHeld();
     if (this.kind === "hostile" && (counts["refused"] ?? 0) > 0) this.pushes.checkBlamed(job, this);
   }

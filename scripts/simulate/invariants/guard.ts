@@ -1,20 +1,43 @@
-/* The guard: only a few articles with stock go to zero or are deleted at a time, unless a person has approved more. */
+/*
+ * The guard: only a few articles with stock go to zero or are deleted within a time, unless a person has approved more; and
+ * rows are held only where more go within such a time, whenever they are sent.
+ */
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
-import { levelIn } from "../forms.ts";
+import { GUARD_FROM, levelIn } from "../forms.ts";
 import type { Scene } from "../scene.ts";
 
 /** As configured: a larger percentage within this time waits for a person. */
 const PERCENT = 30;
 const OVER_MS = 3_600_000;
+/** The program dates what it finds by the beginning of a pass, which may wait for the ERP. */
+const SLACK_MS = 900_000;
 const SHOWN = "SELECT detail FROM holds WHERE area = 'stocks' AND reason = 'guard'";
 const LIVE = "SELECT live_count FROM feeds WHERE name = 'stocks'";
+const GOING = "SELECT id FROM feed_outbox WHERE abs(feed_id) = 1 AND drop_round IS NOT NULL";
+const IN_FLIGHT = "SELECT id, doubt_record AS record FROM feed_outbox WHERE feed_id = 1 AND doubt_record IS NOT NULL";
+const HELD = `SELECT x.id FROM feed_outbox x JOIN feeds f USING (feed_id)
+  WHERE f.name = 'stocks' AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
+
+/** When an article went, by the machine's clock. */
+interface Drop {
+  wallMs: number;
+  wallOffsetMs: number;
+  /** The clock has jumped in the pass that found it. */
+  isUnsure: boolean;
+}
 
 export class GuardInvariants {
   readonly #scene: Scene;
   readonly #live = new Set<string>();
   /** Articles approved by a person, less those that have gone since. */
   #approved = 0;
-  #drops: { atMs: number; wallOffsetMs: number }[] = [];
+  /** Waiting rows, by the number of the row in the outbox. */
+  readonly #going = new Map<number, Drop>();
+  readonly #sent: Drop[] = [];
+  /** Rows that wait no more: some of them were sent to another place. */
+  readonly #left: Drop[] = [];
+  /** The error of the clock at the end of the last pass. */
+  #wallOffsetMs: number | undefined;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -26,23 +49,67 @@ export class GuardInvariants {
     this.#approved += Number(/^(\d+) of/.exec(detail ?? "")?.[1] ?? 0);
   }
 
+  /** Rows that were found to go to zero or away, and times that a clock has left in the future. */
+  onCommit(): void {
+    if (!this.#isOn()) return;
+    const ids = new Set(this.#scene.auditor.prepare(GOING).pluck().all() as number[]);
+    for (const [id, drop] of this.#going) {
+      if (ids.has(id)) continue;
+      this.#going.delete(id);
+      this.#left.push(drop);
+    }
+    for (const id of ids) if (!this.#going.has(id)) this.#going.set(id, this.#now());
+    const { wallMs } = this.#now();
+    for (const drop of this.#all()) drop.wallMs = Math.min(drop.wallMs, wallMs);
+  }
+
   onEntry({ effect }: LedgerEntry): void {
-    const { forms, time, machine } = this.#scene;
-    if (effect?.kind !== "import" || effect.feed !== "stocks" || !forms.guard || forms.whole) return;
-    const isRecent = ({ atMs, wallOffsetMs }: { atMs: number; wallOffsetMs: number }) =>
-      atMs > time.elapsedMs - OVER_MS && wallOffsetMs === machine.wallOffsetMs;
-    this.#drops = this.#drops.filter(isRecent);
-    const droppedBefore = this.#drops.length;
-    const liveBefore = this.#live.size;
+    if (!this.#isOn() || effect?.kind !== "import" || effect.feed !== "stocks") return;
+    const { forms, auditor } = this.#scene;
+    const inFlight = auditor.prepare(IN_FLIGHT).all() as { id: number; record: string }[];
+    const dropsBefore = this.#sent.length;
     for (const { key, record } of effect.accepted) {
       const level = levelIn(JSON.parse(record) as Record<string, unknown>, forms);
       if (Number(level) > 0) this.#live.add(key);
       else if (this.#live.delete(key) && !this.#isOfOther(key)) {
+        const row = inFlight.find((each) => each.record === record);
         if (this.#approved > 0) this.#approved -= 1;
-        else this.#drops.push({ atMs: time.elapsedMs, wallOffsetMs: machine.wallOffsetMs });
+        else this.#sent.push(this.#going.get(row?.id ?? 0) ?? this.#now());
       }
     }
-    if (this.#drops.length > droppedBefore) this.#check(liveBefore + droppedBefore);
+    for (const drop of this.#sent.slice(dropsBefore)) this.#checkSent(drop);
+  }
+
+  /** After a pass that has not failed. */
+  onResult(): void {
+    if (!this.#isOn()) return;
+    this.onCommit();
+    const all = this.#all();
+    const held = this.#scene.auditor.prepare(HELD).pluck().all() as number[];
+    for (const id of all.some(({ isUnsure }) => isUnsure) ? [] : held) {
+      const { wallMs = 0 } = this.#going.get(id) ?? {};
+      const isNear = (drop: Drop) => Math.abs(drop.wallMs - wallMs) <= OVER_MS + SLACK_MS;
+      this.#scene.coverage.count("guard", "holds");
+      if (all.filter(isNear).length < GUARD_FROM)
+        this.#scene.fail(20, "the guard holds a row although no other one went to zero or away in that time");
+    }
+    this.#wallOffsetMs = this.#scene.machine.wallOffsetMs;
+  }
+
+  #isOn(): boolean {
+    const { forms } = this.#scene;
+    return forms.guard && !forms.whole;
+  }
+
+  #all(): Drop[] {
+    return [...new Set([...this.#going.values(), ...this.#sent, ...this.#left])];
+  }
+
+  #now(): Drop {
+    const { time, machine } = this.#scene;
+    const { wallOffsetMs } = machine;
+    const isUnsure = wallOffsetMs !== (this.#wallOffsetMs ?? wallOffsetMs);
+    return { wallMs: time.trueMs + wallOffsetMs, wallOffsetMs, isUnsure };
   }
 
   /** The guard counts rows: where two rows have one article and one has stock, a 0 in the other does not count. */
@@ -52,14 +119,19 @@ export class GuardInvariants {
     return rows.length > 1 && rows.some(({ value }) => Number(value) > 0);
   }
 
-  /** @param before the number of articles with stock, including those that went within the time */
-  #check(before: number): void {
+  /** No time around the drop has too many of those that were sent. */
+  #checkSent({ wallMs, wallOffsetMs }: Drop): void {
     const { auditor, fail } = this.#scene;
-    const dropped = this.#drops.length;
+    const same = this.#sent.filter((drop) => drop.wallOffsetMs === wallOffsetMs);
+    const spans = same.map(({ wallMs: fromMs }) =>
+      same.filter((drop) => drop.wallMs >= fromMs && drop.wallMs <= fromMs + OVER_MS - SLACK_MS),
+    );
+    const dropped = Math.max(
+      ...spans.filter((span) => span.some((drop) => drop.wallMs === wallMs)).map(({ length }) => length),
+    );
     // An article that the service has accepted and not yet acknowledged counts on one side only.
-    const known = Math.max(before, auditor.prepare(LIVE).pluck().get() as number) + 1;
-    if (dropped * 100 > PERCENT * known) {
+    const known = Math.max(this.#live.size + dropped, auditor.prepare(LIVE).pluck().get() as number) + 1;
+    if (dropped >= GUARD_FROM && dropped * 100 > PERCENT * known)
       fail(20, `${dropped} of ${known} articles went to zero or away, and nobody has approved it`);
-    }
   }
 }
