@@ -39,8 +39,11 @@ export const ISO_FORM: TimestampForm = {
   separator: "T",
 };
 
-/** The usual form of 1C: for a service that has sent no timestamp yet and refuses {@link ISO_FORM}. */
-export const DOTTED_FORM: TimestampForm = { ...ISO_FORM, kind: "dotted", zone: "", separator: " " };
+/** For a service that has sent no timestamp yet and refuses {@link ISO_FORM}: the usual form of 1C, and ISO 8601's basic form. */
+export const OTHER_FORMS: readonly TimestampForm[] = [
+  { ...ISO_FORM, kind: "dotted", zone: "", separator: " " },
+  { ...ISO_FORM, kind: "compact" },
+];
 
 /** The largest offset of any zone from UTC, on either side. */
 export const OFFSET_MAX_NS = 14n * 3600n * SECOND_NS;

@@ -4,7 +4,7 @@
  * after checking the credentials. Nothing is stored.
  */
 import { randomUUID } from "node:crypto";
-import { DOTTED_FORM, ISO_FORM } from "../answers/timestamp-form.ts";
+import { ISO_FORM, OTHER_FORMS } from "../answers/timestamp-form.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
@@ -27,7 +27,7 @@ export async function checkService(
   const { signal } = options;
   const now = new Date(options.clock.nowMs()).toUTCString();
   const from = { watermark: now, serviceNow: undefined };
-  const forms = options.follow.since === "iso" ? [ISO_FORM, DOTTED_FORM] : [undefined];
+  const forms = options.follow.since === "iso" ? [ISO_FORM, ...OTHER_FORMS] : [undefined];
   const sinces = forms.map((form) => planFirstAsk({ ...from, form }, { ...options.follow, overlapMs: 0 }).since);
   const checks = [
     await askSince(sinces, (since) => fetchUpdates(client, since, signal)),

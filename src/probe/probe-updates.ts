@@ -6,11 +6,11 @@ import { m } from "../messages/messages.ts";
 
 import { formatTimestamp, parseTimestamp } from "../answers/timestamp.ts";
 import {
-  DOTTED_FORM,
   ISO_FORM,
   isText,
   nameOf,
   namesZone,
+  OTHER_FORMS,
   type TimestampForm,
   zoneWords,
 } from "../answers/timestamp-form.ts";
@@ -60,9 +60,11 @@ export async function probeUpdates(probe: Probe): Promise<unknown[]> {
     for (const form of FORMS) {
       if (refused.has(form) || asker.blocked.has("orders")) continue;
       let page = await askPage(probe, writeSince(probe, form, nowMs - window, text));
-      if (page === "refused" && form === "iso" && text === ISO_FORM) {
-        page = await askPage(probe, writeSince(probe, form, nowMs - window, DOTTED_FORM));
-        if (page !== "refused") text = DOTTED_FORM;
+      const others = form === "iso" && text === ISO_FORM ? OTHER_FORMS : [];
+      for (const other of others) {
+        if (page !== "refused") break;
+        page = await askPage(probe, writeSince(probe, form, nowMs - window, other));
+        if (page !== "refused") text = other;
       }
       if (page === "refused") refused.add(form);
       else if (page !== undefined) pages.set(form, page);

@@ -388,7 +388,7 @@ describe("the guard", () => {
 });
 
 describe("an upgrade", () => {
-  itWhole.each([true, false])("lets nothing go that the guard held (%s) or had not looked at", (isHeld) => {
+  it.each([true, false])("lets nothing go that the guard held (%s) or had not looked at", (isHeld) => {
     const folder = tempFolder("guard");
     const open = (migrationsFolder: string) =>
       openStore({ path: path.join(folder, "bridge.db"), migrationsFolder, mode: "daemon", now: () => 0 });

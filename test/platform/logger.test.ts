@@ -25,7 +25,7 @@ describe("the log", () => {
   it("carries journald's priority on each line, the sentence first and the fields after it", () => {
     const { log, lines } = collect("journal");
     log.info({ job: "orders", created: 3 }, words("orders: 3 created."));
-    log.error({}, words("config.yaml:1:1 is wrong\n    log: loud"));
+    log.error({}, m.common.lines({ lines: ["config.yaml:1:1 is wrong", "    log: loud"] }));
     expect(lines).toEqual([
       "<6>orders: 3 created. (job=orders created=3)\n",
       "<3>config.yaml:1:1 is wrong\n<3>    log: loud\n",
