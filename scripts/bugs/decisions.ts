@@ -233,7 +233,11 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/orders/next-pages.test.ts",
     "pages that only their numbers name not asked for",
-    { in: "findNextPage", find: "?? turnPage({ fields, size }, asked) ??", replace: "??" },
+    {
+      in: "findNextPage",
+      find: "const turned = turnPage({ fields, size }, asked);",
+      replace: "const turned = undefined as NextPage | undefined;",
+    },
     "src/completeness/next-page.ts",
   ),
   tested(
@@ -275,6 +279,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "counted pages taken for all of a batch after they were read once",
     { of: "queryOfFirst", does: "void [next, asked, size, PAGE, OFFSET, OTHER]; return undefined;" },
     "src/completeness/next-page.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "another batch counts as the page that a link elsewhere names",
+    { in: "#readOnce", find: "read.isFollowed && isElsewhere", replace: "false" },
+    "src/orders/read-batch-pages.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",

@@ -27,6 +27,8 @@ export interface NextPage {
   fields: readonly MetadataField[];
   /** Without a link: the number of the last page, counted from 1; `Infinity` where it is not known. */
   last?: number | undefined;
+  /** A link names the page at another address, so that only a page of this batch stands for it. */
+  isElsewhere?: true;
 }
 
 /** All pages of a batch, once they are stored. */
@@ -64,7 +66,10 @@ export function findNextPage(
     if (query === "elsewhere") return [{ query: undefined, first: undefined, fields: named }];
     return [{ query, first: queryOfFirst(query, { asked, size }), fields: named }];
   });
-  return pages.find(({ query }) => query !== undefined) ?? turnPage({ fields, size }, asked) ?? pages[0];
+  const linked = pages.find(({ query }) => query !== undefined);
+  if (linked !== undefined) return linked;
+  const turned = turnPage({ fields, size }, asked);
+  return turned !== undefined && pages.length > 0 ? { ...turned, isElsewhere: true } : (turned ?? pages[0]);
 }
 
 /** Many services that number their pages have no links, and accept the number of a page, or of its first record, as a parameter. */

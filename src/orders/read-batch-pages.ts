@@ -134,6 +134,7 @@ export class BatchPagesReader {
       }
     };
     if (first !== undefined) add(first);
+    let isElsewhere = first?.isElsewhere === true;
     let renamed: ServiceAnswer | undefined;
     let besideFirst: readonly MetadataField[] | undefined;
     while (query !== undefined) {
@@ -156,12 +157,14 @@ export class BatchPagesReader {
       // A batch of its own, which is served as one.
       read.isFollowed =
         first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
+      if (read.isFollowed && isElsewhere) throw new BridgeError("answer_shape", m.orders.pageElsewhere);
       if (read.isFollowed) break;
       if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
       if (first === undefined) besideFirst = page.beside;
       add(page);
       this.#hasOthers ||= first !== undefined;
       first ??= page;
+      isElsewhere = page.isElsewhere === true;
       query = read.count < (page.last ?? Number.POSITIVE_INFINITY) ? page.next : undefined;
     }
     return { ...read, renamed, ...(besideFirst !== undefined && { besideFirst }) };

@@ -74,6 +74,8 @@ export interface ReadBatch {
   again?: Query | undefined;
   /** So many pages there are, where their number alone says that another one follows. */
   last?: number | undefined;
+  /** A link names the next page at another address, so that another batch under its number does not stand for it. */
+  isElsewhere?: true | undefined;
 }
 
 /** A page that follows the first one of a batch. */
@@ -141,7 +143,8 @@ export class BatchReader {
     });
     const error = list.error === undefined ? shortfall : reportedError(list.error);
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
-    return { ...read, orderIds, head: answer, error, next: next?.query, again: next?.first, last: next?.last };
+    const { query, first: again, last, isElsewhere } = next ?? {};
+    return { ...read, orderIds, head: answer, error, next: query, again, last, isElsewhere };
   }
 
   async #judgeBatch(
@@ -212,7 +215,8 @@ export class BatchReader {
     const next = this.#findNext({ ...metadata, fields: beside }, batchId ?? "");
     const error = list.error === undefined ? partOf(next) : reportedError(list.error);
     const empty = countEmptyRecords(bytes, list.elements);
-    return { ...read, head: answer, error, next: next?.query, last: next?.last, beside, empty };
+    const { query, last, isElsewhere } = next ?? {};
+    return { ...read, head: answer, error, next: query, last, isElsewhere, beside, empty };
   }
 
   /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */

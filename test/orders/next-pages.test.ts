@@ -68,6 +68,19 @@ describe("a batch whose answer names a next page", () => {
     expect([orderCount(scene.t), scene.isConfirmed()]).toEqual([3, false]);
   });
 
+  it("is not confirmed where its link leads elsewhere and another batch is under the number of its page", async () => {
+    const scene = await start();
+    const ids = createOrders(scene.t, 5);
+    const beside = { next: "http://orders.internal/pages?batch=4&page=2", page: 1, pages: 2, total: 4 };
+    const other = { ids: ids.slice(4), beside: { batch_id: "b-2", page: 1, pages: 1, total: 1 } };
+    scene.serve({ "": { ids: ids.slice(0, 2), beside }, "page=2": other });
+    expect((await scene.t.run("orders")).error).toMatchObject({ message: expect.stringContaining("another address") });
+    expect(scene.isConfirmed()).toBe(false);
+    scene.serve({ "": { ids: ids.slice(0, 2), beside }, "page=2": { ids: ids.slice(2, 4) } });
+    expect((await scene.t.run("orders")).error).toBeNull();
+    expect(scene.isConfirmed()).toBe(true);
+  });
+
   itWhole.each<[string, (link: string) => Pick<Page, "beside" | "headers">]>([
     ["next", (link) => ({ beside: { next: link } })],
     ["a link from the root", (link) => ({ beside: { meta: { next_page_url: link.replace(/^.*?(?=\/api)/, "") } } })],
