@@ -65,8 +65,7 @@ export function countGuarded(
   if (rules === undefined) return 0;
   const { liveCount: live } = loadFeed(store, rules.name);
   const waiting = [...drops].map(([at, count]) => ({ atMs: Date.parse(at), count }));
-  const sent = loadSentDrops(store, rules).map(({ at, count }) => ({ atMs: Date.parse(at), count }));
-  const held = heldTimes(rules.guard, { waiting, sent, live });
+  const held = heldTimes(rules.guard, { waiting, sent: loadSentDrops(store, rules), live });
   return waiting.reduce((sum, { atMs, count }) => sum + (held.has(atMs) ? count : 0), 0);
 }
 

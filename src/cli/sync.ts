@@ -18,7 +18,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type HoldRow, loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS, isJobName, JOB_NAMES, type JobName } from "../pass/job-names.ts";
-import { type HeldAccount, lockAccount } from "../pass/lock-account.ts";
+import { type LockedAccount, lockAccount } from "../pass/lock-account.ts";
 import { openDatabase } from "../pass/open-database.ts";
 import { cancelSyncRequest, loadSyncResult, type SyncOutcome, saveSyncRequest } from "../pass/sync-request-rows.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -238,7 +238,7 @@ function counting(show: Work["show"]): { show: Work["show"]; count: () => number
  * Locks the account, where no daemon of this database does that.
  * @throws BridgeError `instance_running` where another program on this machine works for the account
  */
-async function lockUnlessDaemon(loaded: LoadedConfig): Promise<HeldAccount | undefined> {
+async function lockUnlessDaemon(loaded: LoadedConfig): Promise<LockedAccount | undefined> {
   if (isDaemonRunning(loaded)) return undefined;
   try {
     return await lockAccount(loaded);

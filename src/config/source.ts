@@ -21,7 +21,7 @@ const SHOWN_MAX = 160;
 const LINE_MAX = 2000;
 /** `https://user:password@host`: refused by the schema, and never shown. */
 const USERINFO = /(:\/\/)[^\s"']*@/g;
-/** The same where a slip has cost the scheme or a slash: `user:password@host`, `https:/user:password@host`. */
+/** The same where the scheme or a slash is missing: `user:password@host`, `https:/user:password@host`. */
 const BARE_USERINFO = /[^\s"':/]+:(?!\/\/)[^\s"']*@/g;
 /** What follows such an address may be a password as well. */
 const PARAMETERS = /(\*\*\*@[^\s"'?]*\?)[^\s"']+/g;
@@ -84,11 +84,11 @@ function shown(line: string, start: number, hidden: readonly Range[]): string | 
     text = `${text.slice(0, Math.max(0, from - start))}***${text.slice(Math.min(text.length, to - start))}`;
   }
   if (seemsSecret(text)) return null;
-  const safe = printable(withoutUserinfo(text)).trim();
+  const safe = printable(withoutPasswords(text)).trim();
   if (safe === "") return null;
   return safe.length > SHOWN_MAX ? `${safe.slice(0, SHOWN_MAX).toWellFormed()}…` : safe;
 }
 
-function withoutUserinfo(text: string): string {
+function withoutPasswords(text: string): string {
   return text.replace(USERINFO, "$1***@").replace(BARE_USERINFO, "***@").replace(PARAMETERS, "$1***");
 }

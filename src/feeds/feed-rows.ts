@@ -10,6 +10,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
+import type { Drop } from "./diff/plan-guard.ts";
 import type { FeedRules } from "./feed.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
@@ -384,10 +385,11 @@ export function loadDrops(
 }
 
 /** Rows sent without an approval, by the times when they went to zero or away. */
-export function loadSentDrops(store: Store, rules: FeedRules): { at: string; count: number }[] {
+export function loadSentDrops(store: Store, rules: FeedRules): Drop[] {
   return store
     .prepare<{ at: string; count: number }>("SELECT at, count FROM feed_drops WHERE feed_id = ?")
-    .all(rules.feedId);
+    .all(rules.feedId)
+    .map(({ at, count }) => ({ atMs: Date.parse(at), count }));
 }
 
 /** Adds sent rows. Those that no row that waits or comes later can count with are deleted. */

@@ -18,7 +18,7 @@ import { isoTime } from "../platform/ports.ts";
 import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
 import { FeedChanges } from "./diff/feed-changes.ts";
-import { type Drop, heldTimes, spentTimes } from "./diff/plan-guard.ts";
+import { heldTimes, spentTimes } from "./diff/plan-guard.ts";
 import { keyOfReference, referenceOf } from "./feed.ts";
 import {
   hasInFlight,
@@ -257,7 +257,7 @@ export class PushImports implements Job {
     const { rules } = this.#options;
     const due = groups.map(({ at, due }) => ({ atMs: Date.parse(at), count: due }));
     const waiting = due.filter(({ count }) => count > 0);
-    const sent: Drop[] = loadSentDrops(store, rules).map(({ at, count }) => ({ atMs: Date.parse(at), count }));
+    const sent = loadSentDrops(store, rules);
     if (sent.length > SENT_DROPS_MAX) {
       const spent = spentTimes({ sent, waiting: due }, { overMs: rules.guard.overMs, nowMs: clock.nowMs() });
       if (spent.length > 0)

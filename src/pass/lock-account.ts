@@ -5,10 +5,10 @@ import { type AccountLock, acquireAccountLock } from "../platform/account-lock.t
 import { BridgeError } from "../platform/errors.ts";
 
 /** The lock on an account: on this machine one program at a time works for it, whatever database it has. */
-export type HeldAccount = Exclude<AccountLock, { state: "taken" }>;
+export type LockedAccount = Exclude<AccountLock, { state: "taken" }>;
 
 /** @throws BridgeError `instance_running` where another program on this machine works for the account */
-export async function lockAccount({ config }: Pick<LoadedConfig, "config">): Promise<HeldAccount> {
+export async function lockAccount({ config }: Pick<LoadedConfig, "config">): Promise<LockedAccount> {
   const { base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = config.service;
   const lock = await acquireAccountLock({ baseUrl, clientId, clientSecret });
   if (lock.state !== "taken") return lock;

@@ -43,7 +43,8 @@ export function bringFlowsBack(store: Store, now: string): void {
   store
     .prepare(
       `UPDATE flows SET last_run_at = min(last_run_at, @now), last_success_at = min(last_success_at, @now),
-         failing_since = min(failing_since, @now), first_pass_since = min(first_pass_since, @now) WHERE last_run_at > @now`,
+         failing_since = min(failing_since, @now), first_pass_since = min(first_pass_since, @now)
+       WHERE last_run_at > @now OR last_success_at > @now OR failing_since > @now OR first_pass_since > @now`,
     )
     .run({ now });
 }

@@ -10,7 +10,7 @@ import { m } from "../messages/messages.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/file/instance-lock.ts";
 import { shortWords } from "../messages/inert-text.ts";
-import { type HeldAccount, lockAccount } from "../pass/lock-account.ts";
+import { type LockedAccount, lockAccount } from "../pass/lock-account.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";
 import { sendImport } from "../service/imports.ts";
@@ -77,7 +77,7 @@ async function probeOne(probe: Probe): Promise<void> {
     return;
   }
   let lock: InstanceLock | undefined;
-  let account: HeldAccount | undefined;
+  let account: LockedAccount | undefined;
   try {
     lock = acquireInstanceLock(store.path, { command: "probe" });
     account = await lockAccount(probe);
