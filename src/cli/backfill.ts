@@ -26,14 +26,26 @@ const FILE_BYTES_MAX = 20_000_000;
 const ROWS_PER_COMMIT = 1_000;
 const NAMES_SHOWN = 5;
 
+/** Both as read: `from` is a time as stored, `names` are without repetitions. */
+export interface Backfill {
+  from: string | undefined;
+  names: readonly string[];
+}
+
+/** @throws BridgeError `usage` where the time or the file cannot be read */
+export function readBackfill({ since, orders }: BackfillOptions, zone: string): Backfill {
+  return {
+    from: since === undefined ? undefined : readTime(since, zone),
+    names: orders === undefined ? [] : readNames(orders),
+  };
+}
+
 /**
  * Requests older changes or single orders; the next pass of `updates` reads them. Requests are stored until they are
  * done, so a stop loses none.
  * @returns false where some names match no order that can be read
  */
-export function requestOlder(call: Call, loaded: LoadedConfig, options: BackfillOptions): boolean {
-  const from = options.since === undefined ? undefined : readTime(options.since, loaded.config.service.timezone);
-  const names = options.orders === undefined ? [] : readNames(options.orders);
+export function requestOlder(call: Call, loaded: LoadedConfig, { from, names }: Backfill): boolean {
   using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
   if (!hasPulled(store)) throw new BridgeError("usage", m.sync.pullFirst, { hint: m.sync.pullFirstHow });

@@ -27,7 +27,7 @@ import { createTerminalLog } from "../platform/logger.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Area } from "../service/service-error.ts";
 import { isBackfillOpen } from "../updates/pages/rest-rows.ts";
-import { type BackfillOptions, requestOlder } from "./backfill.ts";
+import { type BackfillOptions, readBackfill, requestOlder } from "./backfill.ts";
 import { asTyped } from "./call.ts";
 import { type Call, load, unknownWord, worstOf } from "./command.ts";
 import { findOnlyRow } from "./only-row.ts";
@@ -55,13 +55,15 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
   const loaded = await load(call);
   const names = chooseJobs(jobs, loaded);
   if (options.only !== undefined) refuseOnly(names, loaded);
+  if (again) refuseAgain(names, options);
+  const isOlder = options.since !== undefined || options.orders !== undefined;
+  if (isOlder) refuseOlder(names, options);
+  const older = readBackfill(options, loaded.config.service.timezone);
   // Before the first write. A dry run sends nothing.
   const account = dryRun ? undefined : await lockUnlessDaemon(loaded);
   using _account = { [Symbol.dispose]: () => account?.release() };
-  if (again) sendAgain(loaded, names, options);
-  const isOlder = options.since !== undefined || options.orders !== undefined;
-  if (isOlder) refuseOlder(names, options);
-  const isAllNamed = isOlder ? requestOlder(call, loaded, options) : true;
+  if (again) sendAgain(loaded, names);
+  const isAllNamed = isOlder ? requestOlder(call, loaded, older) : true;
   const only = options.only === undefined ? undefined : await nameRow(loaded, names[0] as FeedName, options.only);
   if (only === null) {
     if (call.json) call.terminal.out(jsonLine({ jobs: [], holds: [], row: null }));
@@ -153,20 +155,23 @@ function refuseOnly(names: readonly JobName[], { config }: LoadedConfig): void {
   }
 }
 
+/** Only feeds that are named are sent again, and only whole. */
+function refuseAgain(names: readonly JobName[], { jobs, dryRun, only }: SyncOptions): void {
+  const isWhole = only === undefined && dryRun !== true;
+  if (jobs.length > 0 && feedsAmong(names).length === names.length && isWhole) return;
+  throw new BridgeError("usage", m.sync.againNeedsFeeds, { hint: m.sync.againExample });
+}
+
+function feedsAmong(names: readonly string[]): FeedName[] {
+  return FEED_NAMES.filter((feed) => names.includes(feed));
+}
+
 /** Marks every row of these feeds to be sent again, before the passes. */
-function sendAgain(
-  loaded: LoadedConfig,
-  names: readonly JobName[],
-  { jobs, dryRun, only }: { jobs: readonly string[]; dryRun?: boolean; only?: string },
-): void {
-  const feeds = FEED_NAMES.filter((feed) => (names as readonly string[]).includes(feed));
-  if (jobs.length === 0 || feeds.length < names.length || only !== undefined || dryRun === true) {
-    throw new BridgeError("usage", m.sync.againNeedsFeeds, { hint: m.sync.againExample });
-  }
+function sendAgain(loaded: LoadedConfig, names: readonly JobName[]): void {
   using store = openExisting(loaded);
   refuseOtherAccount(store, loaded);
   const doubt = { since: "", at: isoTime(systemClock.nowMs()), because: m.sync.asked };
-  store.write(() => invalidateAcknowledged(store, feeds, doubt));
+  store.write(() => invalidateAcknowledged(store, feedsAmong(names), doubt));
 }
 
 /** Only `updates` reads older orders. */

@@ -162,6 +162,14 @@ describe("a second instance", () => {
     }
     expect(requests).toBe(0);
     expect((await shop.command("check")).code).toBe(0);
+    // What was typed wrong is said first: waiting for the other program would not help.
+    for (const typed of [
+      "orders --again",
+      "orders --since 2026-01-01",
+      "updates --since soon",
+      "updates --orders none",
+    ])
+      expect((await shop.command("sync", ...typed.split(" "))).code).toBe(64);
     if ("release" in lock) lock.release();
     expect(await shop.command("sync", "orders")).toMatchObject({ code: 0, out: expect.stringContaining("1 created") });
     expect((await shop.command("sync", "orders")).code).toBe(0);

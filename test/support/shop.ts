@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
@@ -51,6 +52,8 @@ export async function startShop(
   const folder = options.folder ?? tempFolder("shop");
   const hooks: Shop["hooks"] = {};
   const sandbox = await startSandbox({
+    // Of its own, because a port is used again: another test's program may still have the lock on that account.
+    clientId: `shop-${randomUUID()}`,
     onRequest: (request) => hooks.onRequest?.(request),
     onAnswer: (request) => hooks.onAnswer?.(request),
     ...options.sandbox,
