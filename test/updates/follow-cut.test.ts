@@ -76,7 +76,7 @@ describe("a service that answers so many of the newest changes", () => {
     await pass(test);
     expect(test.watermark()).toBe(before);
     expect(held(test)).toBe("cut");
-    expect(cut(test)[0]?.detail).toContain("the service answers the newest first, 20 changes a page");
+    expect(cut(test)[0]?.detail).toContain("the service answers only the newest, 20 changes a page");
     await finish(test);
     expect(withStatus(test, "cancelled")).toBe(60);
     expect(test.watermark()).not.toBe(before);

@@ -17,7 +17,7 @@ export const updates = {
   cutUnordered: ({ size }: { size: number }) =>
     `Changes may be cut: the service answers in another order than that of their times, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
   cutNewestFirst: ({ size }: { size: number }) =>
-    `Changes may be cut: the service answers the newest first, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
+    `Changes may be cut: the service answers only the newest, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
   otherQuestion: ({ size }: { size: number }) =>
     `The service answers another question: ${counted(size, "change")}, none of them from since the time asked for, and those known to be later are not among them. What has changed since then is not shown; open orders are read one by one meanwhile, and the position stays.`,
   foundAtService: ({ count }: { count: number }) =>
