@@ -31,6 +31,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "the time until which the service asks to wait reckoned by this machine's clock",
+      "src/service/client.ts",
+      'firstOf(headers["date"]) ?? this.serviceNow ?? ""',
+      'String(headers["-"])',
+    ),
+    draws: { step: { do: "net", fate: { status: 429, retryAfter: ["date", "epoch"] } } },
+  },
+  {
+    ...one(
       "a rising page that lacks its oldest changes taken for whole",
       "src/updates/pages/follow-pass.ts",
       ": coveredNs !== undefined && askedNs < coveredNs;",

@@ -21,6 +21,7 @@ import type { Apart, Step, WorldKind } from "./schedule.ts";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 const PASS = MINUTE + 5 * SECOND;
 
 const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
@@ -75,6 +76,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x501d, shares: { usual: 0.03, hostile: 0.06 }, draw: soldOut },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
+  { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -806,6 +808,28 @@ function soldOut(random: Random, forms: Forms): Apart | undefined {
       ...idle(2),
       { after: 80 * MINUTE, do: "wait" },
       ...sell(key + 2),
+    ],
+  };
+}
+
+/** The service names the time until which to wait while this machine's clock is off. */
+function waitUntil(random: Random, forms: Forms): Apart {
+  const ms = pickOne(random, [-DAY, -HOUR, HOUR, DAY]);
+  const retryAfter = pickOne(random, ["date", "epoch"] as const);
+  const on = pickOne(random, ["orders", "updates", "import"] as const);
+  return {
+    forms,
+    steps: [
+      orders(1),
+      ...idle(3),
+      { after: 0, do: "clock", ms },
+      { after: 0, do: "net", on, fate: { kind: "status", status: 429, when: "before", retryAfter } },
+      orders(1),
+      change(random),
+      { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
+      ...idle(3),
+      { after: 0, do: "clock", ms: -ms },
+      ...idle(2),
     ],
   };
 }

@@ -328,6 +328,12 @@ export class ServiceClient {
     return shown === text ? body : Buffer.from(shown);
   }
 
+  /** By the service's own clock, on which it reckons the times that it names; by this machine's where it shows none. */
+  #answeredMs({ headers }: Dispatcher.ResponseData): number {
+    const dateMs = Date.parse(firstOf(headers["date"]) ?? this.serviceNow ?? "");
+    return Number.isNaN(dateMs) ? this.#options.clock.nowMs() : dateMs;
+  }
+
   #refusal(
     request: ServiceRequest,
     response: Dispatcher.ResponseData,
@@ -337,7 +343,7 @@ export class ServiceClient {
     const preview = refused.preview.toString("utf8");
     const words = shortWords(this.hideSecrets(preview));
     const contentType = (firstOf(response.headers["content-type"]) ?? "").toLowerCase();
-    const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#options.clock.nowMs());
+    const retryAfterMs = readRetryAfter(response.headers["retry-after"], this.#answeredMs(response));
     const location = firstOf(response.headers["location"]);
     const redirectedTo = location === undefined ? m.service.nowhere : shortWords(this.hideSecrets(location));
     const place = refused.code === "redirected" ? redirectedTo : "";

@@ -15,6 +15,7 @@ const EPOCH_MS_FROM = 1e12;
  * {@link RETRY_AFTER_MAX_MS}. Accepts seconds (with fractions), HTTP and ISO dates, epoch seconds and milliseconds; a
  * negative or past time is the minimum. Of several headers the longest wait counts. Undefined without a readable header:
  * the caller's own backoff then applies.
+ * @param nowMs the time of the answer on the clock of the service
  */
 export function readRetryAfter(header: string | string[] | undefined, nowMs: number): number | undefined {
   const headers = header === undefined ? [] : [header].flat();

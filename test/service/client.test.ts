@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { FakeClock } from "../support/bridge.ts";
@@ -261,6 +262,21 @@ describe("an answer that is not to be trusted", () => {
       status: 503,
       retryAfterMs: 7000,
     });
+  });
+
+  it("waits until a time of the service's clock, which may be another than this machine's", async () => {
+    const shown = Date.parse("2020-02-02T10:00:00Z");
+    const until = { "retry-after": new Date(shown + 30_000).toUTCString() };
+    const dated = await serve((_request, response) => {
+      response.writeHead(429, { ...until, date: new Date(shown).toUTCString() }).end();
+    });
+    expect(await failureOf(get(clientFor(dated)))).toMatchObject({ retryAfterMs: 30_000 });
+    const undated = await serve((_request, response) => {
+      response.sendDate = false;
+      response.writeHead(429, until).end();
+    });
+    const clock = { ...systemClock, nowMs: () => shown + 10_000 };
+    expect(await failureOf(get(clientFor(undated, { clock })))).toMatchObject({ retryAfterMs: 20_000 });
   });
 
   it("is refused with 100 KB of headers", async () => {

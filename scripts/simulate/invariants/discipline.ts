@@ -9,6 +9,8 @@ import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import type { Asked } from "../schedule.ts";
 
+type Answered = Extract<Told, { kind: "answer" }>;
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** So many waits of one record are everybody's; then it is to blame itself. */
@@ -149,14 +151,14 @@ export class DisciplineInvariants {
     const { status } = told;
     if (status < 300) this.#answeredAtMs.set(route.kind === "import" ? "imports" : "orders", time.elapsedMs);
     const area = route.kind === "import" ? "imports" : "orders";
-    const [waitMs, reason] = this.#waitFor(status, told.retryAfter);
+    const [waitMs, reason] = this.#waitFor(told);
     if (route.kind === "confirm" && status < 300) this.#refusedConfirms.clear();
     if (waitMs === 0) return;
     this.#causes.add(causeOf(area, reason, life.secret));
     if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
     const isOfOrder = route.kind === "snapshot" || route.kind === "status";
     // What one order is refused is its own; a wait that is asked for is everybody's, unless one record alone asks for it.
-    const asked = told.retryAfter === undefined ? undefined : this.#readWait(told.retryAfter);
+    const asked = this.#readWait(told);
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
     const isOfConfirm = route.kind === "confirm" && this.#waitsOf(confirmOf(sent)) > WAITS_OF_ONE;
     const places = isOfConfirm ? [confirmOf(sent)] : this.#waitingPlaces(sent);
@@ -292,18 +294,21 @@ export class DisciplineInvariants {
   }
 
   /** How long nobody may ask after such an answer, in milliseconds, and what that is called. */
-  #waitFor(status: number, header: string | undefined): [number, string] {
+  #waitFor(told: Answered): [number, string] {
+    const { status } = told;
     if (status === 401 || status === 403) return [5 * MINUTE_MS, "credentials"];
     if (status === 402) return [30 * MINUTE_MS, "payment"];
     if (status !== 429 && status !== 503) return [0, ""];
-    const asked = header === undefined ? undefined : this.#readWait(header);
+    const asked = this.#readWait(told);
     if (asked === undefined) return status === 429 ? [MINUTE_MS, "rate limit"] : [0, ""];
     return [Math.min(Math.max(asked, 1_000), HOUR_MS), "rate limit"];
   }
 
-  #readWait(header: string): number | undefined {
+  /** A time is one of the service's clock, where the answer shows it. */
+  #readWait({ retryAfter: header, date: shown }: Answered): number | undefined {
+    if (header === undefined) return undefined;
     const { time, machine } = this.#scene;
-    const nowMs = time.trueMs + machine.wallOffsetMs;
+    const nowMs = shown === undefined ? time.trueMs + machine.wallOffsetMs : Date.parse(shown);
     if (/^-?\d+$/.test(header)) {
       const number = Number(header);
       return number > 1e9 ? number * 1000 - nowMs : number * 1000;
