@@ -131,7 +131,8 @@ export const FILE_CHECKS: Readonly<Record<string, Check>> = {
         const note = { receivedAt: AT, fingerprint: String(file), date: undefined };
         await theirs.append({ note, body: Buffer.from("{}") });
       }
-      await own.prune({ file: path.join(folder, "none.db"), madeMs: Number.MAX_SAFE_INTEGER });
+      const madeMs = Number.MAX_SAFE_INTEGER;
+      await own.prune({ file: path.join(folder, "none.db"), madeMs, database: folder, forgotten: 0 });
       const left = readdirSync(folder).length;
       return left === 5 ? undefined : `${5 - left} files of another shop are removed`;
     }),

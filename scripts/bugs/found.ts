@@ -901,6 +901,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { guard: true }, step: { do: "clock", ms: [86_400_000, 31_536_000_000] } },
   },
   tested(
+    "test/backup/back-up.test.ts",
+    "a journal on another disk shortened by copies that are lost with the database",
+    { in: "reachedBy", find: "isApart(folder, database) && !isApart(file, database)", replace: "folder === file" },
+    "src/backup/backup-helper.ts",
+  ),
+  tested(
     "test/feeds/push-guard.test.ts",
     "rows that went to zero while the clock was ahead do not count when it is set right",
     { in: "#guard", find: "if (hasLaterDrops(store, rules, now))", replace: "if (now === rules.name)" },

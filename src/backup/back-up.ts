@@ -6,6 +6,7 @@
 
 import { statSync } from "node:fs";
 import path from "node:path";
+import { loadForgottenId } from "../batches/batch-rows.ts";
 import {
   copiesToRemove,
   copyName,
@@ -190,8 +191,9 @@ export class BackUp implements Job {
 
   /** A journal that cannot be pruned is reported by the pull as soon as it cannot be written. */
   async #pruneJournal(journal: BatchJournal | undefined, oldest: { file: string; madeMs: number }): Promise<void> {
+    const { store } = this.#context;
     try {
-      await journal?.prune(oldest);
+      await journal?.prune({ ...oldest, database: store.path, forgotten: loadForgottenId(store) });
     } catch (error) {
       this.#context.log.debug({ errorCode: asError(error).code }, m.backup.journalNotTidied);
     }

@@ -13,6 +13,16 @@ export type { BackupFunctions };
 /** Beside this file, both in the sources and in the bundle. */
 export const HELPER = childProgram("backup-helper", import.meta.url);
 
+/** By what `pruneJournal` decides which entries are not needed any more. */
+export interface Covered {
+  /** The oldest kept copy that can be read, and when the oldest was made. */
+  file: string;
+  madeMs: number;
+  /** The path of the database, and the last batch of which it has no row any more. */
+  database: string;
+  forgotten: number;
+}
+
 /*
  * Used at a start. Each blocks for a few seconds at most.
  */

@@ -9,7 +9,7 @@ import type { JournalEntry, JournalPlace } from "../batches/journal-batches.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
 import type { Clock } from "../platform/ports.ts";
-import { type BackupFunctions, HELPER } from "./backup-files.ts";
+import { type BackupFunctions, type Covered, HELPER } from "./backup-files.ts";
 import { journalError } from "./journal-files.ts";
 import { frameHeadInSlices } from "./journal-frame.ts";
 
@@ -45,9 +45,9 @@ export class BatchJournal {
     }
   }
 
-  /** Removes own files that the oldest kept copy covers. Returns how many were removed. */
-  async prune(oldest: { file: string; madeMs: number }): Promise<number> {
-    return await this.#helper.call("pruneJournal", this.#call, this.folder, oldest, this.#owner);
+  /** Removes own files that are not needed any more, after a copy was made. Returns how many were removed. */
+  async prune(covered: Covered): Promise<number> {
+    return await this.#helper.call("pruneJournal", this.#call, this.folder, covered, this.#owner);
   }
 
   async #write(head: Buffer, body: Buffer, place: JournalPlace | undefined): Promise<string | undefined> {

@@ -5,7 +5,7 @@
  */
 
 import { bodyLength } from "../database/body-parts.ts";
-import { onlyRow } from "../database/only-row.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { columnList, deleteRows, insertRow, select, updateRows } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
 import { batches, unjournaledBodies } from "../database/schema.ts";
@@ -48,6 +48,11 @@ export function loadUnconfirmedIds(store: Store): number[] {
   const sql = `SELECT id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
     UNION ALL SELECT id FROM batches INDEXED BY batches_refused WHERE state = 'refused' ORDER BY id`;
   return store.prepare<number>(sql).pluck().all() as number[];
+}
+
+/** Batches up to this id have no row any more (`retention.batches`). */
+export function loadForgottenId(store: Store): number {
+  return onlyValue<number>(store, "SELECT coalesce(min(id), 1) - 1 FROM batches");
 }
 
 export function saveStoredBatch(

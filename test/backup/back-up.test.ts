@@ -83,6 +83,28 @@ describe("scheduled copies", () => {
     expect(await bridge.runJob("backup")).toMatchObject({ error: null, counts: { copies: 1 } });
   });
 
+  it.skipIf(!HAS_OTHER_DISK)(
+    "do not shorten a journal on another disk where they are lost with the database",
+    async () => {
+      const journal = tempFolder("journal", OTHER_DISK);
+      const { bridge, clock, sandbox, run } = await startTestBridge({
+        folder: tempFolder("backup"),
+        settings: { backup: { keep: 2, journal } },
+      });
+      const backUp = async () => {
+        clock.advance(DAY_MS);
+        sandbox.service.createOrder();
+        await run("orders");
+        expect(await bridge.runJob("backup")).toMatchObject({ error: null });
+        return [...readJournal(journal)].flatMap(({ entries }) => entries).length;
+      };
+      for (const nights of [1, 2, 3, 4, 5]) expect(await backUp()).toBe(nights);
+      // Batches that the database itself has no longer are not needed, except the last two.
+      bridge.store.write(() => bridge.store.db.exec("DELETE FROM batches WHERE id <= 3"));
+      expect(await backUp()).toBe(5);
+    },
+  );
+
   itWhole("go in the order of what they hold, whatever the clock said when they were made", async () => {
     const folder = tempFolder("backup");
     const settings = { backup: { keep: 3, journal: "journal" } };
