@@ -11,9 +11,10 @@ import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { checkDatabaseFile, readStart, refuseUnfinishedSwap, resolveDatabasePath } from "./file/file-checks.ts";
 import { refuseForeignJournal } from "./file/foreign-journal.ts";
+import { lookAtLog } from "./file/log-rights.ts";
 import { openFile } from "./file/open-file.ts";
 import { inspectDatabase, loadMigrations, MIGRATIONS_FOLDER, type Migration } from "./migrations.ts";
-import { asBridgeError, faultCodeOf } from "./sqlite-errors.ts";
+import { asBridgeError, describePermissions, faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
 
 export type OpenMode = "daemon" | "command" | "readonly";
@@ -140,6 +141,20 @@ function refusePending(db: Database.Database, known: readonly Migration[], file:
   });
 }
 
+/** Refuses to read where the log that reading makes, or has made, keeps out the daemon or the ERP. */
+function refuseLockingOut(file: string): void {
+  const found = lookAtLog(file);
+  if (found === undefined) return;
+  const rights = describePermissions(file);
+  throw found === "own"
+    ? new BridgeError("database_refused", m.database.logKeepsOut({ file, rights }), {
+        hint: m.database.giveLogBack({ file }),
+      })
+    : new BridgeError("database_refused", m.database.logWouldKeepOut({ file, rights }), {
+        hint: m.database.runAsWriter,
+      });
+}
+
 /**
  * Opens an existing database of the program's schema version, read-only. Throws BridgeErrors only, as `openStore` does.
  * @param migrationsFolder defines the expected schema version; the program's own by default
@@ -155,11 +170,15 @@ export function openReadOnly(databasePath: string, migrationsFolder = MIGRATIONS
       throw new BridgeError("database_refused", m.database.missing({ file }), { hint: m.database.initOrFix });
     }
     refuseForeignJournal(file);
-    if (size > 0) refuseRemovedLog(file, "readonly");
     db = connect(file, true);
+    // SQLite makes the log at the first read.
+    refuseLockingOut(file);
+    if (size > 0) refuseRemovedLog(file, "readonly");
     refusePending(db, known, file);
     configure(db, "readonly");
     assertDurable(db, file, "readonly");
+    // The daemon may have stopped, and removed its log, since that look.
+    refuseLockingOut(file);
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS.readonly}`);
     return new Store(db, file);
   } catch (error) {

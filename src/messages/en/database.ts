@@ -104,6 +104,13 @@ export const database = {
   formerVersion: ({ file }: { file: string }) => `${file} is in use by an erp-bridge of a former version.`,
   restartDaemon: "Restart the daemon (systemctl restart erp-bridge): it brings the database up to date.",
   missing: ({ file }: { file: string }) => `The database ${file} does not exist.`,
+  logWouldKeepOut: ({ file, rights }: { file: string; rights: Said }) =>
+    `${file} is in WAL mode, no program has it open, and users who may write it could not write the log that SQLite would make beside it (${rights}).`,
+  runAsWriter: "Run the command as the user of the daemon or as root, or while the daemon runs.",
+  logKeepsOut: ({ file, rights }: { file: string; rights: Said }) =>
+    `Users who may write ${file} cannot write ${file}-wal or ${file}-shm, which belong to the user of this command (${rights}).`,
+  giveLogBack: ({ file }: { file: string }) =>
+    `As root: chown -h --reference=${file} ${file}-wal ${file}-shm; never remove these.`,
   initOrFix: "Make it with erp-bridge init, or correct database.path.",
   older: ({ file }: { file: string }) =>
     `${file} is older than what was confirmed to the service: an earlier copy was brought in, or rows were deleted, while the bridge was running.`,

@@ -95,6 +95,12 @@ export const database = {
   formerVersion: ({ file }) => `${file}: базу использует erp-bridge прежней версии.`,
   restartDaemon: "Перезапустите службу (systemctl restart erp-bridge): она приведёт базу к новой версии.",
   missing: ({ file }) => `Базы ${file} нет.`,
+  logWouldKeepOut: ({ file, rights }) =>
+    `${file} в режиме WAL, ни одна программа её не открыла, и журнал, который SQLite создаст рядом, будет недоступен для записи тем, кто вправе писать в базу (${rights}).`,
+  runAsWriter: "Выполните команду от пользователя службы или от root либо пока служба работает.",
+  logKeepsOut: ({ file, rights }) =>
+    `Те, кто вправе писать в ${file}, не могут писать в ${file}-wal или ${file}-shm: они принадлежат пользователю этой команды (${rights}).`,
+  giveLogBack: ({ file }) => `От root: chown -h --reference=${file} ${file}-wal ${file}-shm; удалять их нельзя.`,
   initOrFix: "Создайте её командой erp-bridge init или исправьте database.path.",
   older: ({ file }) =>
     `${file} старше того, что уже подтверждено сервису: во время работы программы в базу загрузили прежнюю копию или удалили из неё строки.`,
