@@ -159,6 +159,24 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "src/feeds/source/feed-source.ts",
   ),
   tested(
+    "test/feeds/large-rows.test.ts",
+    "a row read whatever its size",
+    { of: "listInSql", does: 'return [...columnsOf(parts).map(quoteName), "0"].join(", ");' },
+    "src/feeds/source/feed-source.ts",
+  ),
+  tested(
+    "test/feeds/large-rows.test.ts",
+    "a page of rows whatever their size",
+    { in: "firstOf", find: "if (bytes > bytesMax) break;", replace: "" },
+    "src/feeds/feed.ts",
+  ),
+  tested(
+    "test/feeds/large-rows.test.ts",
+    "the keys after one that is too large left out of a comparison",
+    { in: "loadSourcePage", find: "!values.includes(null)", replace: "values.length > 0" },
+    "src/feeds/source/feed-source.ts",
+  ),
+  tested(
     "test/cli/refusals.test.ts",
     "sync beside a bridge of the same account with another database",
     { in: "lockUnlessDaemon", find: "if (isDaemonRunning(loaded)) return undefined;", replace: "return undefined;" },

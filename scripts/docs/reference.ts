@@ -73,6 +73,8 @@ const SOURCES = `### Where rows may come from, and what that costs
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
 - Rows that name another one as their \`parent\` go after it was accepted; a later change of that one is not waited for. What takes an article off sale waits for none.
 - A key that stands twice is quarantined with both rows, and neither is sent.
+- A row with more than 16 MB in the columns that are sent is not read: it is quarantined alone, with its size. So is a row whose record
+  would be longer than 16 million characters. Where rows are large, a request ends with the record that makes it exceed 16 MB, whatever \`chunk\` allows.
 - Another \`key\`, \`table\`, \`query\`, \`file\`, \`record\`, \`parent\` or \`scope\` takes nothing off sale: everything is compared with what was
   sent. Under another \`key\` what was sent is named anew first: by the row whose record says the same where the former key stood, by the
   former columns where the source still has them and the row's record names no other article, or by the template read backwards.

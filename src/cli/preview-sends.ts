@@ -93,7 +93,7 @@ function* trackedRows(store: Store, rules: FeedRules): Generator<SourceRow> {
 function* scannedRows(store: Store, rules: FeedRules): Generator<SourceRow> {
   const reader = openSource(rules, store.path);
   try {
-    yield* reader.rows(true);
+    yield* reader.rows({ exactly: true });
   } finally {
     reader.close();
   }

@@ -6,7 +6,7 @@
 
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
-import type { FeedRules } from "./feed.ts";
+import { bytesOf, type FeedRules, firstOf, RECORDS_BYTES_MAX } from "./feed.ts";
 import { INVALID_EPOCH, type Numbers, paddedKey, sameKey, saveSentDrops } from "./feed-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
@@ -72,13 +72,26 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
   };
 }
 
-/** Returns a function that loads rows for the rest of a statement, in which a row is `x` and the feed `@feed`. */
-export function loadRows(store: Store, rules: FeedRules, values: object): (rest: string) => OutboxRow[] {
-  return (rest) =>
-    store
+/**
+ * Returns a function that loads rows for the rest of a statement, in which a row is `x` and the feed `@feed`. With a limit
+ * they are at most as many as are in memory at a time.
+ */
+export function loadRows(
+  store: Store,
+  rules: FeedRules,
+  values: { [name: string]: string | number; limit?: number },
+): (rest: string) => OutboxRow[] {
+  return (rest) => {
+    const all = store
       .prepare<RawOutboxRow>(`SELECT ${OUTBOX} FROM feed_outbox x ${rest}`)
-      .all({ ...values, feed: rules.feedId })
-      .map((row) => outboxRow(rules, row));
+      .iterate({ ...values, feed: rules.feedId });
+    const rows = (values.limit ?? -1) < 0 ? [...all] : firstOf(all, sizeOf, RECORDS_BYTES_MAX);
+    return rows.map((row) => outboxRow(rules, row));
+  };
+}
+
+function sizeOf({ record, flightRecord }: Pick<OutboxRow, "record" | "flightRecord">): number {
+  return bytesOf([record, flightRecord]);
 }
 
 /** Updates at most `@limit` rows that satisfy a condition. Returns how many; to be repeated until 0. */
@@ -128,7 +141,8 @@ function loadWaiting(
     `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
        AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, dropped_at, away_since_ms, id LIMIT @limit`,
   );
-  if (drops.length === limit) return drops;
+  const bytes = drops.reduce((sum, row) => sum + sizeOf(row), 0);
+  if (drops.length === limit || (limit >= 0 && bytes > RECORDS_BYTES_MAX)) return drops;
   const others = loadRows(store, rules, { ...limits, limit: limit < 0 ? limit : limit - drops.length })(
     `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}
      ORDER BY priority, id LIMIT @limit`,

@@ -11,7 +11,7 @@ import type { Message } from "../messages/message.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
 import type { Drop } from "./diff/plan-guard.ts";
-import type { FeedRules } from "./feed.ts";
+import { bytesOf, type FeedRules, RECORDS_BYTES_MAX } from "./feed.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
 export interface FeedRow {
@@ -196,15 +196,16 @@ interface KeyStateRow {
 /**
  * What is known of these keys. Those are left out whose record is acknowledged or waits exactly as it was found: of a
  * million rows that are as they were, none leaves SQLite. `isOther`: what is on the site seems to be another article.
+ * `compared`: the number of keys that were compared, which are as many as are in memory at a time.
  */
 export function loadDifferent(
   store: Store,
   rules: FeedRules,
   found: readonly FoundRecord[],
-): { at: number; known: FeedKeyState; isOther: boolean }[] {
-  if (found.length === 0) return [];
+): { different: { at: number; known: FeedKeyState; isOther: boolean }[]; compared: number } {
+  if (found.length === 0) return { different: [], compared: 0 };
   const parts = rules.keys.length;
-  const rows = store
+  const all = store
     .prepare<KeyStateRow>(
       `WITH found AS MATERIALIZED (
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
@@ -219,16 +220,26 @@ export function loadDifferent(
        WHERE CASE WHEN o.id IS NULL THEN s.record = found.record AND s.gone = 0 AND s.epoch = f.epoch
          ELSE o.record = found.record AND o.gone = 0 AND o.parent IS found.parent END IS NOT TRUE`,
     )
-    .all({
+    .iterate({
       feed: rules.feedId,
       found: JSON.stringify(found.map(({ key, record, parent }) => [...key, record, parent])),
     });
-  if (rows.length === 0) return [];
+  const rows: KeyStateRow[] = [];
+  let [bytes, compared] = [0, found.length];
+  for (const row of all) {
+    rows.push(row);
+    bytes += bytesOf([row.sentRecord, row.record, row.flightRecord]);
+    if (bytes <= RECORDS_BYTES_MAX) continue;
+    compared = row.at + 1;
+    break;
+  }
+  if (rows.length === 0) return { different: [], compared };
   const formerLevels = loadFormerLevels(store, rules);
-  return rows.map((row) => ({
+  const different = rows.map((row) => ({
     ...{ at: row.at, isOther: row.isOther === 1 },
     known: { formerLevels, ...keyState(row) },
   }));
+  return { different, compared };
 }
 
 /** Where the level stood in records of earlier templates. */
@@ -250,7 +261,7 @@ function keyState(row: KeyStateRow): FeedKeyState {
 }
 
 export function loadKeyState(store: Store, rules: FeedRules, key: readonly string[]): FeedKeyState {
-  const [found] = loadDifferent(store, rules, [{ key, record: null, parent: null }]);
+  const [found] = loadDifferent(store, rules, [{ key, record: null, parent: null }]).different;
   return found?.known ?? { sent: undefined, outbox: undefined };
 }
 

@@ -1,7 +1,7 @@
 import { parseDecimal, sameNumber, shortestDecimal } from "../answers/decimal.ts";
 import { type Expression, ExpressionValueError, parseExpression } from "../answers/expression.ts";
 import { parsePath } from "../answers/json-path.ts";
-import { depthOf } from "../answers/json-text.ts";
+import { depthOf, TEXT_BYTES_MAX } from "../answers/json-text.ts";
 import { DEPTH_MAX, diffJson } from "../answers/json-value.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import {
@@ -178,6 +178,43 @@ export type ColumnValue = string | number | bigint | Buffer | null;
 export type SourceRow = Readonly<Record<string, ColumnValue>>;
 
 /**
+ * The largest row that is read, and the largest record that is sent: while it is compared and sent, several copies of it
+ * are in memory. It is also the largest record of an order.
+ */
+export const ROW_BYTES_MAX = TEXT_BYTES_MAX;
+/** Rows that are read, compared and written together end with the one that exceeds this: some 100 ms of the event loop. */
+export const STEP_BYTES_MAX = 4_000_000;
+/** The same for records that are compared or sent together, and for all that a pass sends. A record may be larger than its row. */
+export const RECORDS_BYTES_MAX = 16_000_000;
+/** The place of its size in a row that is too large; its large values are left out. No column of a feed has this name. */
+export const TOO_LARGE = "";
+
+/** Why the row was not read, where it is too large. */
+export function tooLarge(row: SourceRow): Message | undefined {
+  const bytes = row[TOO_LARGE];
+  return bytes === undefined ? undefined : m.feeds.rowTooLarge({ bytes: Number(bytes), max: ROW_BYTES_MAX });
+}
+
+/** The size of these values in memory, apart from numbers. */
+export function bytesOf(values: Iterable<unknown>): number {
+  let bytes = 0;
+  for (const value of values) if (typeof value === "string" || Buffer.isBuffer(value)) bytes += value.length;
+  return bytes;
+}
+
+/** The first of these, until they exceed `bytesMax`: at least one, if there is any. */
+export function firstOf<T>(all: Iterable<T>, bytesIn: (one: T) => number, bytesMax = STEP_BYTES_MAX): T[] {
+  const some: T[] = [];
+  let bytes = 0;
+  for (const one of all) {
+    some.push(one);
+    bytes += bytesIn(one);
+    if (bytes > bytesMax) break;
+  }
+  return some;
+}
+
+/**
  * The reference of a row in `quarantine`: its key columns joined by `/`, without trailing empty ones. Keys that would be
  * ambiguous are written as a JSON array, so that no two keys have the same reference.
  */
@@ -267,6 +304,7 @@ export function renderRow(rules: FeedRules, row: SourceRow): { record: string } 
       }
       return templateValue(name, value);
     });
+    if (record.length > ROW_BYTES_MAX) return { reason: m.feeds.recordTooLarge({ max: ROW_BYTES_MAX }) };
     if (isTooDeep(record)) return { reason: m.feeds.recordTooDeep({ depthMax: DEPTH_MAX }) };
     return { record };
   } catch (error) {

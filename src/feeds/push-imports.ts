@@ -19,7 +19,7 @@ import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
 import { FeedChanges } from "./diff/feed-changes.ts";
 import { heldTimes, spentTimes } from "./diff/plan-guard.ts";
-import { keyOfReference, referenceOf } from "./feed.ts";
+import { bytesOf, keyOfReference, RECORDS_BYTES_MAX, referenceOf } from "./feed.ts";
 import {
   hasInFlight,
   loadLastSendable,
@@ -52,7 +52,7 @@ import type { SendOptions, SendPass } from "./send/send-pass.ts";
 import { SendRows } from "./send/send-rows.ts";
 import { sourceFault } from "./source/source-reader.ts";
 
-/** Requests per pass; the next pass follows at once, and other feeds or a stop can run in between. */
+/** Requests per pass, of which it keeps the rows; the next pass follows at once, and other feeds or a stop can run in between. */
 const REQUESTS_PER_PASS = 20;
 /** Quarantined rows that are retried at a time, and the pause until the next ones. */
 const RETRY_ROWS_MAX = 100;
@@ -283,7 +283,8 @@ export class PushImports implements Job {
     const { rules } = this.#options;
     const { files } = this.#context;
     let waiting: OutboxRow[] = [];
-    for (let requests = 0; requests < REQUESTS_PER_PASS; requests++) {
+    let bytes = 0;
+    for (let requests = 0; requests < REQUESTS_PER_PASS && bytes <= RECORDS_BYTES_MAX; requests++) {
       const chunk = this.#chunk();
       if (waiting.length === 0) waiting = await this.#take(pass, chunk, REQUESTS_PER_PASS - requests);
       if (waiting.length === 0) {
@@ -294,6 +295,7 @@ export class PushImports implements Job {
       if (rules.scope === "whole") await this.#changes.refuseEmpty(pass.signal);
       const next = chunk < 0 ? waiting : waiting.slice(0, chunk);
       waiting = files === undefined ? waiting.slice(next.length) : [];
+      bytes += bytesOf(next.map(({ record }) => record));
       const { rows, stale } = (await files?.take(next, pass.signal)) ?? { rows: next, stale: 0 };
       const wasStale = this.#isStale;
       this.#isStale = stale > 0;

@@ -61,13 +61,13 @@ describe("a set of rows", () => {
           store.db.exec("DELETE FROM feed_outbox; DELETE FROM feed_sent");
           const owed = rows.map((row) => ({ ...row, gone: false, isDrop: false, priority: 2 }));
           saveQueued(store, twoKeys, owed, { at: AT, nowMs: 1_000, droppedAt: AT });
-          expect(loadDifferent(store, twoKeys, rows)).toEqual([]);
+          expect(loadDifferent(store, twoKeys, rows).different).toEqual([]);
           expect(
             loadDifferent(
               store,
               twoKeys,
               rows.map((row) => ({ ...row, record: "0" })),
-            ),
+            ).different,
           ).toHaveLength(rows.length);
           const waiting = loadSendable(store, twoKeys, NOW, -1);
           expect(waiting.map(({ key, parent, record }) => ({ key, parent, record }))).toEqual(rows);
@@ -84,7 +84,9 @@ describe("a set of rows", () => {
           expect(saveAcknowledged(store, twoKeys, accepted, AT)).toEqual(new Set());
           if (kept !== undefined) deleteQueued(store, twoKeys, [kept.key]);
           expect(loadSendable(store, twoKeys, NOW, -1)).toEqual([]);
-          expect(loadDifferent(store, twoKeys, rows).map(({ at }) => at)).toEqual(kept === undefined ? [] : [0]);
+          expect(loadDifferent(store, twoKeys, rows).different.map(({ at }) => at)).toEqual(
+            kept === undefined ? [] : [0],
+          );
           const again = owed.slice(1).map((row) => ({ ...row, record: "0" }));
           saveQueued(store, twoKeys, again, { at: AT, nowMs: 1_000, droppedAt: AT });
           const live = loadSendable(store, twoKeys, NOW, -1).map((row) => ({ ...row, live: true }));
@@ -98,7 +100,7 @@ describe("a set of rows", () => {
   it("leaves out only what is acknowledged in this epoch, or waits, exactly as it was found", () => {
     const { store, owe } = start();
     const found = [{ key: ["A"], record: '{"a":1}', parent: null }];
-    const different = () => loadDifferent(store, rules, found).length;
+    const different = () => loadDifferent(store, rules, found).different.length;
     expect(different()).toBe(1);
     owe("A", '{"a":1}');
     expect(different()).toBe(0);

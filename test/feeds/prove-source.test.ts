@@ -41,10 +41,17 @@ function scene(setUp: string): { file: string; rules: (more: Partial<SourceRules
 const proof = { databasePath: "none", isStopping: () => false, limitMs: 1_500 };
 
 describe("running a source to its end", () => {
-  it("counts the rows of a query and of a view that end", async () => {
+  it("measures the rows of a query and of a view that end", async () => {
     const { rules } = scene("CREATE VIEW twice AS SELECT * FROM goods UNION ALL SELECT * FROM goods");
-    expect(await proveSource(rules({ query: "SELECT * FROM goods" }), { ...proof, limitMs: 60_000 })).toBe(2);
-    expect(await proveSource(rules({ table: "twice" }), { ...proof, limitMs: 60_000 })).toBe(4);
+    const measure = (more: Partial<SourceRules>) => proveSource(rules(more), { ...proof, limitMs: 60_000 });
+    const { rows, bytesMax } = await measure({ query: "SELECT * FROM goods" });
+    expect(rows).toBe(2);
+    expect(await measure({ table: "twice" })).toEqual({ rows: 4, bytesMax });
+    expect(
+      await measure({ query: "SELECT sku, warehouse, zeroblob(20000) AS quantity, reserved FROM goods" }),
+    ).toMatchObject({
+      bytesMax: expect.toSatisfy((bytes: number) => bytes >= 20_000 && bytes < 20_100),
+    });
   });
 
   itWhole.each([

@@ -76,7 +76,7 @@ describe("a feed whose rows are those of a view", () => {
         words("stocks: table for_sale did not end within 60 s and was stopped."),
       );
       await expect(scan(() => Promise.reject(endless))).rejects.toBe(endless);
-      await expect(scan(async () => 1)).rejects.toThrow("gives more than 10002 rows");
+      await expect(scan(async () => ({ rows: 1, bytesMax: 100 }))).rejects.toThrow("gives more than 10002 rows");
       expect(rows("SELECT id FROM feed_outbox")).toEqual([]);
     },
   );

@@ -68,7 +68,7 @@ function makeErp({ mode, group = SHARED, folderMode = 0o2770 }: { mode: number; 
     read: () =>
       as(BRIDGE, () => {
         const reader = openSource(rules as unknown as FeedRules, "");
-        const found = [...reader.rows(false)];
+        const found = [...reader.rows({ exactly: false })];
         reader.close();
         return found;
       }),

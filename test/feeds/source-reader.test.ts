@@ -16,7 +16,7 @@ it("gives text that is no UTF-8 as its bytes, whether all rows are read or one",
   const rules = { name: "stocks", table: "goods", query: null, file, keys: ["sku"], columns: ["sku", "name"] };
   const reader = openSource(rules as unknown as FeedRules, file);
   const bytes = Buffer.from("cff0e8", "hex");
-  expect([...reader.rows(true)][0]).toEqual({ sku: "A", name: bytes });
+  expect([...reader.rows({ exactly: true })][0]).toEqual({ sku: "A", name: bytes });
   expect(reader.find(["A"])).toEqual([{ sku: "A", name: bytes }]);
   expect(reader.find(["B"])).toEqual([{ sku: "B", name: "good" }]);
   reader.close();
@@ -65,8 +65,8 @@ itSome(4)([
   for (const query of [null, "SELECT * FROM v"]) {
     const rules = { name: "stocks", table: "v", query, file, keys: ["sku"], columns: ["sku", "n"] };
     const reader = openSource(rules as unknown as FeedRules, file);
-    expect([...reader.rows(false)].map(({ sku, n }) => `${sku}=${n}`).join(" ")).toBe(expected);
-    expect(reader.countRows()).toBe(expected.split(" ").length);
+    expect([...reader.rows({ exactly: false })].map(({ sku, n }) => `${sku}=${n}`).join(" ")).toBe(expected);
+    expect(reader.measure().rows).toBe(expected.split(" ").length);
     reader.close();
   }
 });

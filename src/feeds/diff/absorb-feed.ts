@@ -11,7 +11,7 @@ import { addCount } from "../../pass/counts.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { releaseRow, saveQuarantinedRow } from "../../pass/quarantine-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { type FeedRules, parentOf, referenceOf, type SourceRow } from "../feed.ts";
+import { type FeedRules, parentOf, referenceOf, type SourceRow, tooLarge } from "../feed.ts";
 import {
   beginErpWatch,
   deleteQueued,
@@ -28,7 +28,7 @@ import {
   deleteDirtyKey,
   type KeyValues,
   loadDirtyKeys,
-  loadSourceRows,
+  loadRowsOf,
   loadUnnamedRows,
   textsOf,
 } from "../source/feed-source.ts";
@@ -76,6 +76,7 @@ interface Absorbed {
   queued: number;
   bad: number;
   unseen: readonly FoundKey[];
+  left: readonly FoundKey[];
 }
 
 /** Rows of one transaction. */
@@ -97,12 +98,11 @@ export interface Work<F extends FoundKey> {
  * dirty although they were dealt with: reading them once more would change nothing.
  */
 export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: FeedPass): Promise<boolean> {
-  const { store, files } = context;
+  const { store } = context;
   for (let commits = 0; commits < COMMITS_MAX && !context.isStopping(); commits++) {
     const keys = loadDirtyKeys(store, rules, DIRTY_PER_COMMIT);
     if (keys.length === 0) break;
-    const rowsOf = () => keys.flatMap((key) => loadSourceRows(store, rules, key));
-    await files?.lookAt(rowsOf(), pass.signal);
+    await lookAtFiles(context, rules, pass, keys);
     const { unseen, deleted } = await absorbKeys(context, rules, pass, { keys, unnamed: [], isWrite: true });
     // Rows that were given another file between the look and the transaction: the next pass looks again.
     if (unseen === keys.length) break;
@@ -110,6 +110,22 @@ export async function absorbDirty(context: FeedContext, rules: FeedRules, pass: 
     await context.clock.sleep(0, pass.signal);
   }
   return true;
+}
+
+/** Looks at the files that the rows of these keys name. */
+async function lookAtFiles(
+  { store, files }: FeedContext,
+  rules: FeedRules,
+  { signal }: FeedPass,
+  keys: readonly KeyValues[],
+): Promise<void> {
+  if (files === undefined) return;
+  for (let left = keys; left.length > 0; ) {
+    const some = loadRowsOf(store, rules, left);
+    const rows = some.flatMap((one) => one.rows);
+    await files.lookAt(rows, signal);
+    left = left.slice(some.length);
+  }
 }
 
 /** Notes that rows of a table with triggers were updated, to whatever values. */
@@ -132,55 +148,71 @@ export async function noteTableWrites(context: JobContext, rules: FeedRules, sig
     });
 }
 
-/** Reads some keys of a table of this database, as triggers note them or the table holds them. Returns how many were not looked at, and how many dirty keys that settled. */
+/**
+ * Reads some keys of a table of this database, as triggers note them or the table holds them: in one transaction, or in
+ * several where the rows are large. Returns how many were not looked at, and how many dirty keys that settled.
+ */
 export async function absorbKeys(
   context: JobContext,
   rules: FeedRules,
   pass: FeedPass,
   { keys, unnamed, isWrite = false }: { keys: readonly KeyValues[]; unnamed: Buffer[]; isWrite?: boolean },
 ): Promise<{ unseen: number; deleted: number }> {
-  const { store } = context;
-  let [bad, deleted] = [0, 0];
-  const load = () => {
-    [bad, deleted] = [0, 0];
-    return keys.flatMap((values) => {
-      const rows = loadSourceRows(store, rules, values);
-      const key = textsOf(values);
-      if (key !== undefined) return [{ key, rows, values }];
-      bad += Number(absorbUnnamed(stepOf(context, rules, pass, unnamed), values, rows));
+  const { store, clock } = context;
+  const all = { unseen: 0, deleted: 0 };
+  for (let waiting = keys; waiting.length > 0; ) {
+    let [bad, deleted, taken] = [0, 0, 0];
+    const load = () => {
+      const found = loadRowsOf(store, rules, waiting);
+      [bad, deleted, taken] = [0, 0, found.length];
+      return found.flatMap(({ key: values, rows }) => {
+        const key = textsOf(values);
+        if (key !== undefined) return [{ key, rows, values }];
+        bad += Number(absorbUnnamed(stepOf(context, rules, pass, unnamed), values, rows));
+        deleted += deleteDirtyKey(store, rules, values);
+        return [];
+      });
+    };
+    const markTaken = ({ values }: { values: KeyValues }) => {
       deleted += deleteDirtyKey(store, rules, values);
-      return [];
-    });
-  };
-  const markTaken = ({ values }: { values: KeyValues }) => {
-    deleted += deleteDirtyKey(store, rules, values);
-  };
-  const unseen = await absorb(context, rules, pass, { load, markTaken, isWrite });
-  count(pass, "unsendable", bad);
-  return { unseen, deleted };
+    };
+    const { unseen, left } = await absorb(context, rules, pass, { load, markTaken, isWrite });
+    count(pass, "unsendable", bad);
+    all.unseen += unseen;
+    all.deleted += deleted;
+    waiting = [...left.map(({ values }) => values), ...waiting.slice(taken)];
+    if (waiting.length > 0) await clock.sleep(0, pass.signal);
+  }
+  return all;
 }
 
-/** Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at. */
+/** Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at, and those that are left for another transaction. */
 export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,
   pass: FeedPass,
   { load, markTaken, rowsOf, isWrite = false, isFirst = false }: Work<F>,
-): Promise<number> {
-  const { queued, bad, unseen } = await commit(context, pass.signal, () => {
+): Promise<{ unseen: number; left: F[] }> {
+  let found: readonly F[] = [];
+  const { queued, bad, unseen, left } = await commit(context, pass.signal, () => {
     const step = stepOf(context, rules, pass, []);
-    const found = load();
+    found = load();
     const done = absorbFound(step, found, { rowsOf, isFirst });
     if (markTaken !== undefined) {
-      const left = new Set<FoundKey>(done.unseen);
-      for (const one of found) if (!left.has(one)) markTaken(one);
+      const rest = keysOf([...done.unseen, ...done.left]);
+      for (const one of found) if (!rest.has(one.key)) markTaken(one);
     }
     if (isWrite || done.queued > 0) saveErpWrite(context.store, rules, step.at);
     return done;
   });
   count(pass, "changed", queued);
   count(pass, "unsendable", bad);
-  return unseen.length;
+  const rest = keysOf(left);
+  return { unseen: unseen.length, left: rest.size > 0 ? found.filter(({ key }) => rest.has(key)) : [] };
+}
+
+function keysOf(found: readonly FoundKey[]): ReadonlySet<FoundKey["key"]> {
+  return new Set(found.map(({ key }) => key));
 }
 
 function stepOf(
@@ -198,7 +230,7 @@ function absorbFound(
   how: { rowsOf?: Work<FoundKey>["rowsOf"]; isFirst: boolean },
 ): Absorbed {
   const { store, rules } = step;
-  const { differences, unseen } = diffKeys(store, rules, found, how.isFirst);
+  const { differences, unseen, left } = diffKeys(store, rules, found, how.isFirst);
   const queued: QueuedRow[] = [];
   const settled: (readonly string[])[] = [];
   const again: FoundKey[] = [];
@@ -229,8 +261,8 @@ function absorbFound(
   }
   deleteQueued(store, rules, settled);
   saveQueued(store, rules, queued, step);
-  const more = again.length > 0 ? absorbFound(step, again, { isFirst: false }) : { queued: 0, bad: 0 };
-  return { queued: queued.length + more.queued, bad: bad + more.bad, unseen };
+  const more = again.length > 0 ? absorbFound(step, again, { isFirst: false }) : { queued: 0, bad: 0, left: [] };
+  return { queued: queued.length + more.queued, bad: bad + more.bad, unseen, left: [...left, ...more.left] };
 }
 
 /** Rows that no key can name, at most {@link UNNAMED_MAX}; and what is held of such rows that are gone. */
@@ -267,15 +299,17 @@ function quarantineRow(
 /** A key that nothing can be called by is dirty: the row itself where it can be found, else any that have none. */
 function absorbUnnamed(step: Step, key: KeyValues, rows: readonly SourceRow[]): boolean {
   const { store, rules } = step;
-  const isNull = key.some((value) => Buffer.isBuffer(value) && value.length === 0);
-  const found = rows.length > 0 || !isNull ? rows : loadUnnamedRows(store, rules, UNNAMED_MAX);
+  const isUnread = key.some((value) => value === null || (Buffer.isBuffer(value) && value.length === 0));
+  const found = rows.length > 0 || !isUnread ? rows : loadUnnamedRows(store, rules, UNNAMED_MAX);
   return found.filter((row) => quarantineUnnamed(step, row)).length > 0;
 }
 
 /** True where it was not known. */
 function quarantineUnnamed({ store, rules, at, unnamed }: Step, row: SourceRow): boolean {
   const isNull = rules.keys.some((column) => row[column] === null);
-  const reason = isNull ? m.feeds.keyIsNull({ columns: rules.keys }) : m.feeds.keyIsBinary({ columns: rules.keys });
+  const reason =
+    tooLarge(row) ??
+    (isNull ? m.feeds.keyIsNull({ columns: rules.keys }) : m.feeds.keyIsBinary({ columns: rules.keys }));
   const { payload, digest } = payloadOf([row]);
   unnamed.push(digest);
   return saveQuarantinedRow(store, {

@@ -57,7 +57,8 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
       return page.found;
     };
     const rowsOf = (key: readonly string[]) => loadSourceRows(store, rules, key);
-    await absorb(context, rules, pass, { load, rowsOf, isFirst });
+    const { left } = await absorb(context, rules, pass, { load, rowsOf, isFirst });
+    page.others.push(...left.map(({ values }) => values));
     return page;
   };
   // At first use all rows are sent, and none can be missing from the source.

@@ -10,7 +10,17 @@ import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
 import { withoutGone } from "../acknowledged-rows.ts";
-import { type ColumnValue, type FeedRules, parentOf, referenceOf, renderRow, type SourceRow } from "../feed.ts";
+import {
+  type ColumnValue,
+  type FeedRules,
+  parentOf,
+  RECORDS_BYTES_MAX,
+  referenceOf,
+  renderRow,
+  type SourceRow,
+  TOO_LARGE,
+  tooLarge,
+} from "../feed.ts";
 import { loadKnownKeys } from "../feed-outbox.ts";
 import { type FoundRecord, loadDifferent } from "../feed-rows.ts";
 import { seeRow } from "../images/find-images.ts";
@@ -42,7 +52,7 @@ export interface Difference<F extends FoundKey> {
 
 /**
  * The keys whose found rows differ from the acknowledged or waiting ones, each with its plan. `unseen`: rows whose image
- * file was not examined yet.
+ * file was not examined yet; `left`: those that are to be compared later, because the others are large.
  * @param isFirst no key is stored yet
  */
 export function diffKeys<F extends FoundKey>(
@@ -50,11 +60,13 @@ export function diffKeys<F extends FoundKey>(
   rules: FeedRules,
   found: readonly F[],
   isFirst = false,
-): { differences: Difference<F>[]; unseen: F[] } {
+): { differences: Difference<F>[]; unseen: F[]; left: F[] } {
   const unseen: F[] = [];
   const seen: { found: F; local: LocalRow }[] = [];
   const records: FoundRecord[] = [];
+  let bytes = 0;
   for (const one of found) {
+    if (bytes > RECORDS_BYTES_MAX) break;
     const { key, rows } = one;
     const local = localRow(store, rules, rows);
     if (local.kind === "unseen") {
@@ -62,18 +74,21 @@ export function diffKeys<F extends FoundKey>(
       continue;
     }
     seen.push({ found: one, local });
-    records.push({ key, record: local.kind === "row" ? local.record : null, parent: parentOf(rules, rows[0]) });
+    const record = local.kind === "row" ? local.record : null;
+    records.push({ key, record, parent: parentOf(rules, rows[0]) });
+    bytes += record?.length ?? 0;
   }
-  const compared = isFirst
-    ? records.map((_, at) => ({ at, known: UNKNOWN, isOther: false }))
+  const { different, compared } = isFirst
+    ? { different: records.map((_, at) => ({ at, known: UNKNOWN, isOther: false })), compared: records.length }
     : loadDifferent(store, rules, records);
-  const differences = compared.flatMap(({ at, ...state }) => {
+  const differences = different.flatMap(({ at, ...state }) => {
     const one = seen[at];
     if (one === undefined) return [];
     const { known, former } = setApart(rules, one, state);
     return [{ found: one.found, known, former, plan: planRow(rules, one.local, known) }];
   });
-  return { differences, unseen };
+  const left = [...seen.slice(compared).map((one) => one.found), ...found.slice(seen.length + unseen.length)];
+  return { differences, unseen, left };
 }
 
 /**
@@ -112,15 +127,15 @@ function namesArticle(
     rules.identity.every((steps, at) => said[at] === "" || said[at] === (textAt(record, steps) ?? said[at]));
 }
 
-/** The found keys that have to be absorbed: the others would change nothing. */
+/** The found keys that have to be absorbed: the others would change nothing, apart from some that were not compared. */
 export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
-  const { differences, unseen } = diffKeys(store, rules, found);
+  const { differences, unseen, left } = diffKeys(store, rules, found);
   const changed = differences.filter(({ found: { key, rows }, plan, known }) =>
     plan.kind === "bad"
       ? !isHeld(store, rules, { key, rows, reason: plan.reason, lastError: known.outbox?.lastError ?? null })
       : plan.kind !== "keep",
   );
-  return [...changed.map((one) => one.found), ...unseen];
+  return [...changed.map((one) => one.found), ...unseen, ...left];
 }
 
 /** Evaluates the source's rows of one key: the record to send, or why there is none. */
@@ -128,6 +143,8 @@ export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRo
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
   if (second !== undefined) return { kind: "bad", reason: m.feeds.keyNotUnique({ columns: rules.keys }) };
+  const reason = tooLarge(row);
+  if (reason !== undefined) return { kind: "bad", reason };
   const seen = rules.images === null ? { kind: "row" as const, row } : seeRow(store, rules.images, row);
   if (seen.kind !== "row") return seen;
   const rendered = renderRow(rules, seen.row);
@@ -170,7 +187,9 @@ export function isHeld(
 /** Rows as JSON for quarantine, and a digest of it. */
 export function payloadOf(rows: readonly SourceRow[]): { payload: string; digest: Buffer } {
   const plain = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plainValue(value)])),
+    Object.fromEntries(
+      Object.entries(row).map(([column, value]) => [column === TOO_LARGE ? "(bytes)" : column, plainValue(value)]),
+    ),
   );
   const payload = JSON.stringify(plain);
   return { payload, digest: hash("sha256", payload, "buffer") };

@@ -5,9 +5,9 @@
  */
 
 import type { Store } from "../../database/store.ts";
-import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
+import { bytesOf, type ColumnValue, type FeedRules, type SourceRow, STEP_BYTES_MAX, TOO_LARGE } from "../feed.ts";
 import { paddedKey } from "../feed-rows.ts";
-import { rowOf } from "../source/feed-source.ts";
+import { foundIn, rowOf } from "../source/feed-source.ts";
 import type { FoundKey } from "./diff.ts";
 
 const KEY = "k0, k1, k2, k3";
@@ -22,7 +22,8 @@ export class RowStage {
     this.#store = store;
     this.#rules = rules;
     this.#rows = `temp.scanned_${rules.name}_rows`;
-    this.#columns = rules.columns.map((_, index) => `c${index}`);
+    // Last the size of a row that is too large.
+    this.#columns = [...rules.columns, TOO_LARGE].map((_, index) => `c${index}`);
   }
 
   open(): void {
@@ -51,12 +52,12 @@ export class RowStage {
 
   #stageRow(keep: ReturnType<Store["prepare"]>, key: readonly string[], row: SourceRow): void {
     const at = paddedKey(key);
-    const values = this.#rules.columns.map((column) => row[column] ?? null);
+    const values = [...this.#rules.columns, TOO_LARGE].map((column) => row[column] ?? null);
     // A second row with the key: neither may be sent, and both are shown.
     if (keep.run(...at, 0, ...values).changes === 0) keep.run(...at, 1, ...values);
   }
 
-  /** The next staged keys after `after`, each with its rows: two where the key is not unique in the source. */
+  /** The next staged keys after `after`, as many as are in memory at a time, each with its rows: two where the key is not unique in the source. */
   load(after: readonly string[] | undefined, limit: number): FoundKey[] {
     const beyond = after === undefined ? "" : `WHERE (${KEY}) > (?, ?, ?, ?)`;
     return this.#read(
@@ -66,8 +67,12 @@ export class RowStage {
     );
   }
 
+  *loadEach(keys: readonly (readonly string[])[]): Generator<FoundKey> {
+    for (const key of keys) yield { key, rows: this.#loadRows(key) };
+  }
+
   /** The staged rows of one key. */
-  loadRows(key: readonly string[]): readonly SourceRow[] {
+  #loadRows(key: readonly string[]): readonly SourceRow[] {
     const [found] = this.#read(
       `SELECT ${KEY}, ${this.#columns.join(", ")} FROM ${this.#rows} WHERE (${KEY}) = (?, ?, ?, ?) ORDER BY n`,
       [...paddedKey(key)],
@@ -80,15 +85,19 @@ export class RowStage {
       .prepare<[string, string, string, string, ...ColumnValue[]]>(sql)
       .safeIntegers(true)
       .raw(true)
-      .all(...values);
+      .iterate(...values);
     const { columns, keys } = this.#rules;
     const found: { key: string[]; rows: SourceRow[] }[] = [];
-    for (const [k0, k1, k2, k3, ...row] of all) {
+    let bytes = 0;
+    for (const [k0, k1, k2, k3, ...staged] of all) {
       const key = [k0, k1, k2, k3];
       const last = found.at(-1);
       const isSame = last?.key.every((part, index) => part === key[index]) === true;
-      if (isSame) last.rows.push(rowOf(columns, row));
-      else found.push({ key: key.slice(0, keys.length), rows: [rowOf(columns, row)] });
+      if (!isSame && bytes > STEP_BYTES_MAX) break;
+      bytes += bytesOf(staged);
+      const row = rowOf(columns, foundIn(staged));
+      if (isSame) last.rows.push(row);
+      else found.push({ key: key.slice(0, keys.length), rows: [row] });
     }
     return found;
   }

@@ -8,11 +8,12 @@ import { m } from "../../messages/messages.ts";
 
 import { commit } from "../../pass/commit.ts";
 import { BridgeError } from "../../platform/errors.ts";
-import { type FeedRules, keyTexts, type SourceRow, sourceOf } from "../feed.ts";
+import { bytesOf, type FeedRules, firstOf, keyTexts, type SourceRow, sourceOf } from "../feed.ts";
 import { hasNewWaiting } from "../feed-rows.ts";
 import { loadRefusedKeys } from "../images/image-rows.ts";
 import { WaitingArticles } from "../rekey/going-rows.ts";
 import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "../source/feed-source.ts";
+import { areSmall, type Measured, UNMEASURED } from "../source/source-reader.ts";
 import { openRows, proveSource, type SourceRows } from "../source/source-rows.ts";
 import { absorb, type FeedContext, type FeedPass, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
 import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
@@ -149,9 +150,9 @@ export class ScanSource {
     const reader = await this.#open();
     try {
       this.#tellOfWaiting(reader);
-      const proven = await this.#prove(reader);
+      const measured = await this.#prove(reader);
       for (let exactly = false; ; ) {
-        const reading = await this.#readAll(reader, { isFull, exactly, rowsExpected: proven }, signal);
+        const reading = await this.#readAll(reader, { isFull, exactly, ...measured }, signal);
         // Text that no string carries must not be sent as something that the ERP did not write.
         const isUnclear: boolean = reader.sawReplaced && !exactly;
         if (!isUnclear && !reading.isAmbiguous) return reading;
@@ -170,15 +171,15 @@ export class ScanSource {
 
   async #readAll(
     reader: SourceRows,
-    how: { isFull: boolean; exactly: boolean; rowsExpected: number },
+    how: { isFull: boolean; exactly: boolean } & Measured,
     signal: AbortSignal,
   ): Promise<Reading> {
-    const rowsMax = how.rowsExpected * 2 + ROWS_MORE;
+    const rowsMax = how.rows * 2 + ROWS_MORE;
     const { fileState } = reader;
-    const present = new KeySet(how.rowsExpected);
+    const present = new KeySet(how.rows);
     const reading: Reading = { rows: 0, fileState, unnamed: [], present, isAmbiguous: false };
     if (how.isFull) this.#context.files?.listNone();
-    for await (const step of reader.steps(how.exactly, ROWS_PER_READ)) {
+    for await (const step of reader.steps({ exactly: how.exactly, areSmall: areSmall(how) }, ROWS_PER_READ)) {
       reading.rows += step.length;
       if (reading.rows > rowsMax) throw this.#grown(rowsMax);
       await this.#stageStep(step, reading, how.isFull, signal);
@@ -186,9 +187,9 @@ export class ScanSource {
     return reading;
   }
 
-  /** Where a SELECT gives the rows it is run to its end elsewhere first. Gives their number. */
-  async #prove(reader: SourceRows): Promise<number> {
-    if (!reader.mayNotEnd) return Number.POSITIVE_INFINITY;
+  /** Where a SELECT gives the rows it is run to its end elsewhere first. */
+  async #prove(reader: SourceRows): Promise<Measured> {
+    if (!reader.mayNotEnd) return UNMEASURED;
     const { store, isStopping } = this.#context;
     return await this.#run(this.#rules, { databasePath: store.path, isStopping });
   }
@@ -248,25 +249,32 @@ export class ScanSource {
   /** Wanted keys that neither the source has nor are stored as present: what is gone may be wanted once more. */
   async #takeUpWanted(pass: FeedPass, isFull: boolean): Promise<void> {
     const wanted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
-    for (let from = 0; from < wanted.length; from += KEYS_PER_COMMIT) {
+    for (let from = 0; from < wanted.length; ) {
       const keys = wanted.slice(from, from + KEYS_PER_COMMIT);
-      const found = keys.map((key) => ({ key, rows: this.#stage.loadRows(key) }));
+      const found = firstOf(this.#stage.loadEach(keys), ({ rows }) =>
+        bytesOf(rows.flatMap((row) => Object.values(row))),
+      );
+      from += found.length;
       await this.#takeUp(pass, found, isFull);
     }
   }
 
   async #takeUp(pass: FeedPass, found: readonly FoundKey[], isFull: boolean): Promise<void> {
     const { store, files } = this.#context;
-    if (found.length > 0) {
-      const rows = found.flatMap((one) => one.rows);
+    for (let waiting = found; waiting.length > 0; ) {
+      const rows = waiting.flatMap((one) => one.rows);
       await files?.lookAt(rows, pass.signal);
       const markTaken = ({ key }: FoundKey) => {
         const values = this.#wanted.get(nameOf(key));
         if (values !== undefined) deleteDirtyKey(store, this.#rules, values);
       };
-      const work = { load: () => found, isWrite: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
-      await absorb(this.#context, this.#rules, pass, work);
-      for (const { key } of found) this.#wanted.delete(nameOf(key));
+      const some = waiting;
+      const work = { load: () => some, isWrite: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
+      const { left } = await absorb(this.#context, this.#rules, pass, work);
+      const rest = new Set(left);
+      for (const one of some) if (!rest.has(one)) this.#wanted.delete(nameOf(one.key));
+      waiting = left;
+      if (left.length > 0) await this.#pause(pass.signal);
     }
     await this.#pause(pass.signal);
   }

@@ -8,7 +8,7 @@ import { commit } from "../../pass/commit.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import { keysToTakeUp } from "../diff/diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
-import { loadSourceRows, markKeyDirty } from "../source/feed-source.ts";
+import { loadRowsOf, markKeyDirty } from "../source/feed-source.ts";
 import { loadRefusedKeys } from "./image-rows.ts";
 
 /** Rows examined per pass: about ten milliseconds of work, and a folder that lost all its files is still done within hours. */
@@ -24,19 +24,18 @@ export async function recheckRefused(
   const { store, files } = context;
   if (files === undefined) return afterId;
   const refused = loadRefusedKeys(store, rules, { afterId, limit: ROWS_PER_PASS });
-  const found = refused.flatMap(({ key }) => {
-    const rows = loadSourceRows(store, rules, key);
-    return rows[0] === undefined || keyTexts(rules, rows[0]) === undefined ? [] : [{ key, rows }];
-  });
-  await files.lookAt(
-    found.flatMap(({ rows }) => rows),
-    signal,
-  );
-  const changed = keysToTakeUp(store, rules, found);
-  if (changed.length > 0) {
-    await commit(context, signal, () => {
-      for (const { key } of changed) markKeyDirty(store, rules, key);
-    });
+  for (let left = refused.map(({ key }) => key); left.length > 0; ) {
+    const some = loadRowsOf(store, rules, left);
+    left = left.slice(some.length);
+    const found = some.filter(({ rows }) => rows[0] !== undefined && keyTexts(rules, rows[0]) !== undefined);
+    const rows = found.flatMap((one) => one.rows);
+    await files.lookAt(rows, signal);
+    const changed = keysToTakeUp(store, rules, found);
+    if (changed.length > 0) {
+      await commit(context, signal, () => {
+        for (const { key } of changed) markKeyDirty(store, rules, key);
+      });
+    }
   }
   return refused.length < ROWS_PER_PASS ? 0 : (refused.at(-1)?.id ?? 0);
 }

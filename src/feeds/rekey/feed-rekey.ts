@@ -6,7 +6,7 @@
 
 import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
-import type { FeedRules } from "../feed.ts";
+import { type FeedRules, firstOf } from "../feed.ts";
 import { INVALID_EPOCH, paddedKey, UNSHOWN } from "../feed-rows.ts";
 import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
@@ -58,9 +58,8 @@ export interface RenameStep {
 
 /** Moves some acknowledged rows aside, or to `feed_former` where they have no new key. Returns how many. */
 export function moveSent(store: Store, rules: FeedRules, step: RenameStep): number {
-  const rows = store
-    .prepare<SentRow>(`SELECT ${SENT} FROM feed_sent WHERE feed_id = ? LIMIT ?`)
-    .all(rules.feedId, step.limit);
+  const all = store.prepare<SentRow>(`SELECT ${SENT} FROM feed_sent WHERE feed_id = ? LIMIT ?`);
+  const rows = firstOf(all.iterate(rules.feedId, step.limit), ({ record }) => record.length);
   const take = store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
   for (const row of rows) {
     const key = [row.k0, row.k1, row.k2, row.k3].slice(0, step.from.keys.length);
@@ -148,7 +147,7 @@ function countLive(store: Store, rules: FeedRules, change: number): void {
 
 /** The same for the outbox: only rows in flight are kept; the others are found again by the comparison. */
 export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): number {
-  const rows = store
+  const all = store
     .prepare<{
       id: number;
       k0: string;
@@ -157,7 +156,8 @@ export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): nu
       k3: string;
       flight: string | null;
     }>(`SELECT id, k0, k1, k2, k3, doubt_record AS flight FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
-    .all(rules.feedId, step.limit);
+    .iterate(rules.feedId, step.limit);
+  const rows = firstOf(all, ({ flight }) => flight?.length ?? 0);
   const drop = store.prepare("DELETE FROM feed_outbox WHERE id = ?");
   const keep = store.prepare(
     `UPDATE OR REPLACE feed_outbox SET feed_id = ?, k0 = ?, k1 = ?, k2 = ?, k3 = ?, state = 'waiting', last_error = NULL,

@@ -7,6 +7,7 @@ import { KeySet } from "../diff/key-set.ts";
 import { type FeedRules, keyText, keyTexts, type SourceRow } from "../feed.ts";
 import { paddedKey } from "../feed-rows.ts";
 import { MissingColumns } from "../source/feed-triggers.ts";
+import { areSmall, UNMEASURED } from "../source/source-reader.ts";
 import { openRows, proveSource, type SourceRows } from "../source/source-rows.ts";
 import { type FormerKey, KeyReader, type Naming, planName } from "./former-key.ts";
 
@@ -89,8 +90,9 @@ async function* readSource(
     return open(rules.columns);
   });
   try {
-    if (reader.mayNotEnd) await proveSource(rules, place);
-    for await (const rows of reader.steps(false, ROWS_PER_READ)) yield { rows, hasFormer };
+    const measured = reader.mayNotEnd ? await proveSource(rules, place) : UNMEASURED;
+    for await (const rows of reader.steps({ exactly: false, areSmall: areSmall(measured) }, ROWS_PER_READ))
+      yield { rows, hasFormer };
   } finally {
     reader.close();
   }

@@ -2,7 +2,7 @@
 
 import type { Store } from "../../database/store.ts";
 import type { Clock } from "../../platform/ports.ts";
-import type { FeedRules } from "../feed.ts";
+import { bytesOf, type FeedRules, firstOf } from "../feed.ts";
 import { keyInJson, sameKey } from "../feed-rows.ts";
 import { articleInSql } from "../record-identity.ts";
 import { recordKeyOf } from "./former-key.ts";
@@ -34,7 +34,7 @@ export function loadDueGone(
   afterId: number,
   limit: number,
 ): GoneRow[] {
-  return store
+  const all = store
     .prepare<GoneRow>(
       `SELECT ${GONE}, iif(s.epoch = f.epoch AND o.doubt_record IS NULL, o.record, NULL) AS deletion
        FROM feed_outbox o INDEXED BY feed_outbox_gone CROSS JOIN feeds f ON f.feed_id = o.feed_id
@@ -43,7 +43,8 @@ export function loadDueGone(
          AND o.away_since_ms > ? AND o.away_since_ms <= ? AND coalesce(o.drop_round, 0) <= ?
          AND max(coalesce(o.doubt_until_ms, 0), coalesce(o.retry_ms, 0)) <= ? ORDER BY o.id LIMIT ?`,
     )
-    .all(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? ANY, limits?.byMs ?? ANY, limit);
+    .iterate(rules.feedId, afterId, afterMs, upToMs, limits?.dropRound ?? ANY, limits?.byMs ?? ANY, limit);
+  return firstOf(all, ({ record, deletion }) => bytesOf([record, deletion]));
 }
 
 /** Whether any article is stored that its row no longer names. */
@@ -111,28 +112,28 @@ export class WaitingArticles {
 
   /** Rows on sale whose deletion waits and whose articles are listed. */
   loadGone(afterId: number, limit: number): (Handed & { id: number })[] {
-    return this.#store
+    const all = this.#store
       .prepare<KeyedLeft & { id: number }>(
         `SELECT n.k0, n.k1, n.k2, n.k3, ${GONE}
          FROM feed_outbox o INDEXED BY feed_outbox_gone LEFT JOIN feed_sent s ON s.feed_id = o.feed_id AND s.gone = 0 AND ${sameKey("s", "o")}
            CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "coalesce(o.doubt_record, s.record)")}
          WHERE o.feed_id = ? AND o.id > ? AND o.gone = 1 AND o.drop_round IS NOT NULL ORDER BY o.id LIMIT ?`,
       )
-      .all(this.#rules.feedId, afterId, limit)
-      .map((row) => this.#handed(row));
+      .iterate(this.#rules.feedId, afterId, limit);
+    return firstOf(all, ({ record }) => record.length).map((row) => this.#handed(row));
   }
 
   /** Listed articles that their rows no longer named by then. */
   loadFormer(after: string, at: string, limit: number): (Handed & { keyText: string })[] {
-    return this.#store
+    const all = this.#store
       .prepare<KeyedLeft & { keyText: string }>(
         `SELECT n.k0, n.k1, n.k2, n.k3, f.key AS keyText, f.record, f.sent_at AS sentAt, f.live, f.row_key AS rowKey,
            NULL AS flightRecord, NULL AS flightUntilMs
          FROM feed_former f CROSS JOIN ${this.#table} n ON n.article = ${articleInSql(this.#rules.identity, "f.record")}
          WHERE f.feed_id = ? AND f.former = ? AND f.key > ? AND f.state = 'away' AND f.sent_at <= ? ORDER BY f.key LIMIT ?`,
       )
-      .all(this.#rules.feedId, formerOf(this.#rules), after, at, limit)
-      .map((row) => this.#handed(row));
+      .iterate(this.#rules.feedId, formerOf(this.#rules), after, at, limit);
+    return firstOf(all, ({ record }) => record.length).map((row) => this.#handed(row));
   }
 
   #handed<R extends KeyedLeft>({ k0, k1, k2, k3, ...row }: R) {

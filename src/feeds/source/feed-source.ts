@@ -7,7 +7,18 @@ import { onlyRow } from "../../database/only-row.ts";
 import { quoteName } from "../../database/quote-name.ts";
 import type { Store } from "../../database/store.ts";
 import { type StoredText, storedText } from "../../database/stored-text.ts";
-import { type ColumnValue, type FeedRules, keyText, keyTexts, type SourceRow, type SourceRules } from "../feed.ts";
+import {
+  bytesOf,
+  type ColumnValue,
+  type FeedRules,
+  firstOf,
+  keyText,
+  keyTexts,
+  ROW_BYTES_MAX,
+  type SourceRow,
+  type SourceRules,
+  TOO_LARGE,
+} from "../feed.ts";
 import { paddedKey } from "../feed-rows.ts";
 
 /** Text that a JavaScript string cannot represent (invalid UTF-8, or half a surrogate pair): such a key is looked up by bytes. */
@@ -19,7 +30,7 @@ export class RawText {
   }
 }
 
-/** Key values of a row, with their types in the table. */
+/** Key values of a row, with their types in the table; NULL also where the key is too large to be read. */
 export type KeyValues = readonly (ColumnValue | RawText)[];
 
 /** First limit of rows whose key equals one of the forms of a text; more are read if there are more. */
@@ -33,12 +44,16 @@ export function textsOf(values: KeyValues): string[] | undefined {
 
 /** Dirty keys, as recorded by the triggers. */
 export function loadDirtyKeys(store: Store, rules: FeedRules, limit: number): KeyValues[] {
-  const columns = ["k0", "k1", "k2", "k3"].slice(0, rules.keys.length);
-  return readValues(store, columns, {
+  const columns = DIRTY.slice(0, rules.keys.length);
+  const found = readValues(store, [columns], {
     sql: (list) => `SELECT ${list} FROM feed_dirty WHERE feed_id = ? LIMIT ?`,
     values: [rules.feedId, limit],
+    isPage: true,
   });
+  return found.map(({ values }) => values);
 }
+
+const DIRTY = ["k0", "k1", "k2", "k3"];
 
 /** Marks the row to be read again, as if the ERP had written it. */
 export function markKeyDirty(store: Store, rules: FeedRules, key: readonly string[]): void {
@@ -47,8 +62,12 @@ export function markKeyDirty(store: Store, rules: FeedRules, key: readonly strin
     .run(rules.feedId, ...paddedKey(key));
 }
 
-/** Removes a processed key. Returns the number of removed keys: 0 where it was not dirty. */
+/** Removes a processed key. Returns the number of removed keys: 0 where it was not dirty. Keys that are too large are removed together. */
 export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): number {
+  if (key.includes(null)) {
+    const isTooLarge = `${bytesInSql(DIRTY.slice(0, rules.keys.length))} > ${ROW_BYTES_MAX}`;
+    return store.prepare(`DELETE FROM feed_dirty WHERE feed_id = ? AND ${isTooLarge}`).run(rules.feedId).changes;
+  }
   const parts = [...key, "", "", "", ""].slice(0, 4);
   const where = parts.map((value, index) => `k${index} = ${markOf(value)}`).join(" AND ");
   const statement = store.prepare(`DELETE FROM feed_dirty WHERE feed_id = ? AND ${where}`);
@@ -67,19 +86,33 @@ export function countSourceRows(store: Store, rules: FeedRules, limit: number): 
 export function loadSourceRows(store: Store, rules: FeedRules, key: KeyValues): SourceRow[] {
   const from = quoteName(rules.table);
   const wanted = key.map((value) => (value instanceof RawText || value === null ? undefined : value));
-  const texts = wanted.every((value) => value !== undefined) ? keyTexts(rules, rowOf(rules.keys, wanted)) : undefined;
+  const texts = wanted.every((value) => value !== undefined)
+    ? keyTexts(rules, rowOf(rules.keys, { values: wanted, bytes: 0 }))
+    : undefined;
   if (texts !== undefined)
     return findRows(rules, texts, ({ where, values, limit }) =>
-      readRows(store, rules.columns, {
+      readRows(store, rules, {
         sql: (list) => `SELECT ${list} FROM ${from} WHERE ${where} LIMIT ?`,
         values: [...values, limit],
       }),
     );
   const where = rules.keys.map((column, index) => `${keyColumn(column)} = ${markOf(key[index] ?? null)}`).join(" AND ");
-  return readRows(store, rules.columns, {
+  return readRows(store, rules, {
     sql: (list) => `SELECT ${list} FROM ${from} WHERE ${where} LIMIT ?`,
     values: [...key.map(bindOf), LOOKALIKES],
   });
+}
+
+/** The rows of the next keys, as many as are in memory at a time. */
+export function loadRowsOf<K extends KeyValues>(
+  store: Store,
+  rules: FeedRules,
+  keys: Iterable<K>,
+): { key: K; rows: SourceRow[] }[] {
+  const load = function* () {
+    for (const key of keys) yield { key, rows: loadSourceRows(store, rules, key) };
+  };
+  return firstOf(load(), ({ rows }) => bytesOf(rows.flatMap((row) => Object.values(row))));
 }
 
 /** The search for a key given as text. */
@@ -124,8 +157,11 @@ function formsOf(text: string): ColumnValue[] {
   return [text, isStored ? integer : text, keyText(number) === text ? number : text];
 }
 
-/** Where reading a table continues: the values of the ordering columns in the last row. */
-export type PageEnd = KeyValues;
+/** Where reading a table continues: so many rows after the one with these values of the ordering columns, or after the beginning. */
+export interface PageEnd {
+  after: KeyValues | undefined;
+  skip: number;
+}
 
 export interface SourcePage {
   rows: SourceRow[];
@@ -136,29 +172,36 @@ export interface SourcePage {
 }
 
 /**
- * The next rows after `after`, in the table's storage order, and their keys. This needs no index on the key and does not
- * depend on its collation. Rows with a NULL in the key are excluded.
+ * The next rows, in the table's storage order, and their keys: at most `limit`, and as many as are in memory at a time. This
+ * needs no index on the key and does not depend on its collation. Rows with a NULL in the key are excluded.
  */
-export function loadSourcePage(store: Store, rules: FeedRules, after: PageEnd | undefined, limit: number): SourcePage {
+export function loadSourcePage(store: Store, rules: FeedRules, from: PageEnd | undefined, limit: number): SourcePage {
   const order = orderOf(store, rules);
+  const orderNames = order.map(({ name }) => name);
   const named = order.map(({ name, collation }) => `${quoteName(name)}${collation}`);
-  const columns = [...new Set([...rules.columns, ...order.map(({ name }) => name)])];
-  const beyond = after === undefined ? [] : [`(${named.join(", ")}) > (${after.map(markOf).join(", ")})`];
+  const { after: begin, skip: skipped } = from ?? { after: undefined, skip: 0 };
+  const beyond = begin === undefined ? [] : [`(${named.join(", ")}) > (${begin.map(markOf).join(", ")})`];
   const where = [...beyond, ...rules.keys.map((column) => `${quoteName(column)} IS NOT NULL`)].join(" AND ");
-  const values = readValues(store, columns, {
-    sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${named.join(", ")} LIMIT ?`,
-    values: [...(after ?? []).map(bindOf), limit],
+  const found = readValues(store, [rules.columns, rules.keys, orderNames], {
+    sql: (list) =>
+      `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} ORDER BY ${named.join(", ")} LIMIT ? OFFSET ?`,
+    values: [...(begin ?? []).map(bindOf), limit, skipped],
+    isPage: true,
   });
+  const columns = columnsOf([rules.columns, rules.keys, orderNames]);
   const pick = (names: readonly string[]) => {
     const places = names.map((name) => columns.indexOf(name));
-    return (row: KeyValues): KeyValues => places.map((place) => row[place] ?? null);
+    return ({ values }: Found): KeyValues => places.map((place) => values[place] ?? null);
   };
-  const last = values.at(-1);
+  const ends = found.map(pick(orderNames));
+  const last = ends.findLastIndex((values) => !values.includes(null));
+  const after = ends[last] ?? begin;
+  const skip = found.length - 1 - last + (last < 0 ? skipped : 0);
   return {
     // The columns of the record come first.
-    rows: values.map((row) => rowOf(rules.columns, row)),
-    keys: values.map(pick(rules.keys)),
-    end: last === undefined ? undefined : pick(order.map(({ name }) => name))(last),
+    rows: found.map((one) => rowOf(rules.columns, one)),
+    keys: found.map(pick(rules.keys)),
+    end: found.length === 0 ? undefined : { after, skip },
   };
 }
 
@@ -205,62 +248,114 @@ function isFollowed(store: Store, rules: FeedRules, order: readonly { name: stri
   return plan.every(({ detail }) => detail.startsWith("SEARCH"));
 }
 
-/** Rows with NULL in the key. */
+/** Rows that no key can name: with NULL in it, or too much. */
 export function loadUnnamedRows(store: Store, rules: FeedRules, limit: number): SourceRow[] {
-  const where = rules.keys.map((column) => `${quoteName(column)} IS NULL`).join(" OR ");
-  return readRows(store, rules.columns, {
-    sql: (list) => `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${where} LIMIT ?`,
+  const isNull = rules.keys.map((column) => `${quoteName(column)} IS NULL`).join(" OR ");
+  return readRows(store, rules, {
+    sql: (list) =>
+      `SELECT ${list} FROM ${quoteName(rules.table)} WHERE ${isNull} OR ${bytesInSql(rules.keys)} > ${ROW_BYTES_MAX} LIMIT ?`,
     values: [limit],
+    isPage: true,
   });
 }
 
 /** Reads rows, integers as bigint. Text that a string cannot represent is a Buffer, so that no altered text is sent. */
-function readRows(store: Store, columns: readonly string[], query: SourceQuery): SourceRow[] {
-  return readValues(store, columns, query).map((values) => rowOf(columns, values));
+function readRows(store: Store, rules: SourceRules, query: SourceQuery): SourceRow[] {
+  return readValues(store, [rules.columns, rules.keys], query).map((found) => rowOf(rules.columns, found));
 }
 
 interface SourceQuery {
   sql: (list: string) => string;
   values: readonly (ColumnValue | number)[];
+  /** Other rows than the first that are in memory at a time are left out. */
+  isPage?: boolean;
+}
+
+/** The values of a row in the order of its columns, and the bytes of those that count. */
+interface Found {
+  values: KeyValues;
+  bytes: number;
 }
 
 /** The same, with the values of each row in order; text that a string cannot represent is {@link RawText}. */
-function readValues(store: Store, columns: readonly string[], query: SourceQuery): KeyValues[] {
-  const read = (list: string) =>
-    store
-      .prepare<ColumnValue[]>(query.sql(list))
-      .safeIntegers(true)
-      .raw(true)
-      .all(...query.values);
-  const plain = read(columns.map(quoteName).join(", "));
+function readValues(store: Store, parts: ListParts, { sql, values, isPage = false }: SourceQuery): Found[] {
   const texts = storedText(store.db);
-  return plain.some((values) => values.some(texts.mayDiffer)) ? withRawText(read, columns, texts) : plain;
+  const read = (exactly: boolean) => {
+    const statement = store
+      .prepare<ColumnValue[]>(sql(listInSql(parts, { exactly })))
+      .safeIntegers(true)
+      .raw(true);
+    return isPage ? firstOf(statement.iterate(...values), bytesOf) : statement.all(...values);
+  };
+  const plain = read(false);
+  if (!plain.some((row) => row.some(texts.mayDiffer))) return plain.map(foundIn);
+  // Read again, each value with its bytes: in one statement, so that both are of the same snapshot.
+  return read(true).map((row) => exactIn(row, texts));
 }
 
-/** Reads the rows again, each value with its bytes: in one statement, so that both are of the same snapshot. */
-function withRawText(
-  read: (list: string) => ColumnValue[][],
-  columns: readonly string[],
-  texts: StoredText,
-): KeyValues[] {
-  const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
-  return read(list).map((row) =>
-    columns.map((_, index) => {
-      const value = row[2 * index] ?? null;
-      const bytes = row[2 * index + 1];
-      const isRaw = texts.mayDiffer(value) && Buffer.isBuffer(bytes) && !texts.isExact(value, bytes);
-      return isRaw ? new RawText(bytes) : value;
-    }),
-  );
+/** The columns that count, then groups of others that are read in any case, as far as a group is not too large itself. */
+type ListParts = readonly [counted: readonly string[], ...others: (readonly string[])[]];
+
+function columnsOf(parts: ListParts): string[] {
+  return [...new Set(parts.flat())];
 }
 
-/** A row by column names; surplus values are ignored. */
-export function rowOf(columns: readonly string[], values: KeyValues): SourceRow {
+/** SQL: the bytes in these columns. SQLite finds them without reading the values, except where it computes these. */
+export function bytesInSql(columns: readonly string[]): string {
+  return columns.map((column) => `ifnull(octet_length(${quoteName(column)}), 0)`).join(" + ");
+}
+
+/** How rows are read. */
+export interface HowRead {
+  /** Text that a string cannot represent is a Buffer, at twice the cost. */
+  exactly: boolean;
+  /** All rows were measured a moment ago, and none is too large: so what a view computes is computed once. */
+  areSmall?: boolean;
+}
+
+/**
+ * SQL: the columns and the size of a row. A large value is NULL where all values together are too large. A value that is
+ * small is read in any case: so the size of an ordinary row is determined once, not for each column.
+ */
+export function listInSql(parts: ListParts, { exactly, areSmall = false }: HowRead): string {
+  const [counted, ...others] = parts;
+  const columns = columnsOf(parts);
+  const small = Math.floor(ROW_BYTES_MAX / columns.length);
+  const list = columns.flatMap((column) => {
+    const name = quoteName(column);
+    const all = bytesInSql(others.find((group) => group.includes(column)) ?? counted);
+    const isLarge = `octet_length(${name}) > ${small} AND ${all} > ${ROW_BYTES_MAX}`;
+    const values = exactly ? [name, `CAST(${name} AS BLOB)`] : [name];
+    return areSmall ? values : values.map((value) => `iif(${isLarge}, NULL, ${value})`);
+  });
+  return [...list, areSmall ? "0" : bytesInSql(counted)].join(", ");
+}
+
+/** A row as read by {@link listInSql}. */
+export function foundIn(row: readonly ColumnValue[]): Found {
+  return { values: row.slice(0, -1), bytes: Number(row.at(-1)) };
+}
+
+/** The same where it was read `exactly`. */
+export function exactIn(row: readonly ColumnValue[], texts: StoredText): Found {
+  const { values, bytes } = foundIn(row);
+  const exact = Array.from({ length: values.length / 2 }, (_, index) => {
+    const [value = null, raw] = row.slice(2 * index, 2 * index + 2);
+    const isRaw = texts.mayDiffer(value) && Buffer.isBuffer(raw) && !texts.isExact(value, raw);
+    return isRaw ? new RawText(raw) : value;
+  });
+  return { values: exact, bytes };
+}
+
+/** A row by column names; surplus values are ignored. Of one that is too large only what was read. */
+export function rowOf(columns: readonly string[], { values, bytes }: Found): SourceRow {
   const row: Record<string, ColumnValue> = {};
+  const isTooLarge = bytes > ROW_BYTES_MAX;
   columns.forEach((column, index) => {
     const value = values[index] ?? null;
-    row[column] = value instanceof RawText ? value.bytes : value;
+    if (!isTooLarge || value !== null) row[column] = value instanceof RawText ? value.bytes : value;
   });
+  if (isTooLarge) row[TOO_LARGE] = BigInt(bytes);
   return row;
 }
 

@@ -6,7 +6,8 @@ import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type HelperCall, serveCalls } from "../../platform/helper-process.ts";
 import type { SourceRow, SourceRules } from "../feed.ts";
-import { openSource, type SourceReader } from "./source-reader.ts";
+import type { HowRead } from "./feed-source.ts";
+import { type Measured, nextRows, openSource, type SourceReader } from "./source-reader.ts";
 
 let reader: SourceReader | undefined;
 let rows: Iterator<SourceRow> | undefined;
@@ -19,29 +20,24 @@ const functions = {
     return { makesWritersWait, mayNotEnd, fileState };
   },
   /** Runs the statement to its end and evaluates every column of every row. */
-  count(_call: HelperCall, rules: SourceRules, databasePath: string): number {
+  measure(_call: HelperCall, rules: SourceRules, databasePath: string): Measured {
     functions.close();
     reader = openSource(rules, databasePath);
     try {
-      return reader.countRows();
+      return reader.measure();
     } finally {
       functions.close();
     }
   },
   /** Restarts at the first row. */
-  begin(_call: HelperCall, exactly: boolean): void {
+  begin(_call: HelperCall, how: HowRead): void {
     rows?.return?.();
-    rows = opened().rows(exactly);
+    rows = opened().rows(how);
   },
-  /** The next rows; fewer than `count` at the end. */
-  next(_call: HelperCall, count: number): { rows: SourceRow[]; sawReplaced: boolean } {
-    const step: SourceRow[] = [];
-    while (step.length < count) {
-      const next = rows?.next();
-      if (next === undefined || next.done === true) break;
-      step.push(next.value);
-    }
-    return { rows: step, sawReplaced: opened().sawReplaced };
+  /** The next rows, at most `count`. */
+  next(_call: HelperCall, count: number): { rows: SourceRow[]; isLast: boolean; sawReplaced: boolean } {
+    const step = rows === undefined ? { rows: [], isLast: true } : nextRows(rows, count);
+    return { ...step, sawReplaced: opened().sawReplaced };
   },
   find(_call: HelperCall, key: readonly string[]): SourceRow[] {
     return opened().find(key);

@@ -16,10 +16,30 @@ import { type StoredText, storedText } from "../../database/stored-text.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
-import { type ColumnValue, type SourceRow, type SourceRules, sourceOf } from "../feed.ts";
-import { findRows, rowOf } from "./feed-source.ts";
+import {
+  bytesOf,
+  type ColumnValue,
+  ROW_BYTES_MAX,
+  type SourceRow,
+  type SourceRules,
+  STEP_BYTES_MAX,
+  sourceOf,
+} from "../feed.ts";
+import { bytesInSql, exactIn, findRows, foundIn, type HowRead, listInSql, rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 import { readQuotedText } from "./quoted-text.ts";
+
+/** The number of rows of a source, and the size of the largest. */
+export interface Measured {
+  rows: number;
+  bytesMax: number;
+}
+
+export const UNMEASURED: Measured = { rows: Number.POSITIVE_INFINITY, bytesMax: Number.POSITIVE_INFINITY };
+
+export function areSmall({ bytesMax }: Measured): boolean {
+  return bytesMax <= ROW_BYTES_MAX;
+}
 
 /** The event loop is blocked while SQLite waits for another program's lock; the next pass tries again. */
 const BUSY_TIMEOUT_MS = 100;
@@ -53,57 +73,59 @@ export class SourceReader {
     return this.#sawReplaced;
   }
 
-  /** All rows, integers as bigint. With `exactly`, text that a string cannot represent is a Buffer, at twice the cost. */
-  *rows(exactly: boolean): Generator<SourceRow> {
+  /** All rows, integers as bigint. */
+  *rows({ exactly, areSmall = false }: HowRead): Generator<SourceRow> {
     const { columns } = this.#rules;
-    const list = columns.map(quoteName).flatMap((name) => (exactly ? [name, `CAST(${name} AS BLOB)`] : [name]));
-    const rows = this.#attempt(() => this.#select(`SELECT ${list.join(", ")} FROM ${this.#from}`).iterate());
+    const list = this.#list({ exactly, areSmall });
+    const rows = this.#attempt(() => this.#select(`SELECT ${list} FROM ${this.#from}`).iterate());
     try {
       for (;;) {
         const next = this.#attempt(() => rows.next());
         if (next.done === true) return;
         const values = next.value as ColumnValue[];
         if (exactly) {
-          yield this.#exactRow(columns, values);
+          yield rowOf(columns, exactIn(values, this.#texts));
           continue;
         }
         this.#sawReplaced ||= values.some(this.#texts.mayDiffer);
-        yield rowOf(columns, values);
+        yield rowOf(columns, foundIn(values));
       }
     } finally {
       rows.return?.();
     }
   }
 
-  /** The same in steps of `count`; the last step has fewer rows, or none. */
-  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
-    let step: SourceRow[] = [];
-    for (const row of this.rows(exactly)) {
-      step.push(row);
-      if (step.length < count) continue;
-      yield step;
-      step = [];
+  /** The same in steps of `count` rows, or of fewer that are large. */
+  async *steps(how: HowRead, count: number): AsyncGenerator<SourceRow[]> {
+    const rows = this.rows(how);
+    for (;;) {
+      const step = nextRows(rows, count);
+      yield step.rows;
+      if (step.isLast) return;
     }
-    yield step;
   }
 
   /** Counts the rows, and evaluates every column of each. */
-  countRows(): number {
-    const columns = this.#rules.columns.map((column) => `max(${quoteName(column)})`).join(", ");
-    const sql = `SELECT count(*), ${columns} FROM ${this.#from}`;
-    return this.#attempt(() => Number((this.#select(sql).get() as ColumnValue[])[0]));
+  measure(): Measured {
+    const sql = `SELECT count(*), max(${bytesInSql(this.#rules.columns)}) FROM ${this.#from}`;
+    const [rows, bytesMax] = this.#attempt(() => this.#select(sql).get() as ColumnValue[]);
+    return { rows: Number(rows), bytesMax: Number(bytesMax) };
   }
 
   /** The rows of one key; text that a string cannot represent is a Buffer. Without a suitable index it scans the whole source. */
   find(key: readonly string[]): SourceRow[] {
     const { columns } = this.#rules;
-    const list = columns.flatMap((column) => [quoteName(column), `CAST(${quoteName(column)} AS BLOB)`]).join(", ");
     return this.#attempt(() =>
       findRows(this.#rules, key, ({ where, values, limit }) => {
-        const rows = this.#select(`SELECT ${list} FROM ${this.#from} WHERE ${where} LIMIT ?`).all(...values, limit);
-        return (rows as ColumnValue[][]).map((row) => this.#exactRow(columns, row));
+        const sql = `SELECT ${this.#list({ exactly: true })} FROM ${this.#from} WHERE ${where} LIMIT ?`;
+        const rows = this.#select(sql).all(...values, limit) as ColumnValue[][];
+        return rows.map((row) => rowOf(columns, exactIn(row, this.#texts)));
       }),
     );
+  }
+
+  #list(how: HowRead): string {
+    return listInSql([this.#rules.columns, this.#rules.keys], how);
   }
 
   close(): void {
@@ -119,16 +141,6 @@ export class SourceReader {
       .prepare(`SELECT * FROM ${this.#from} LIMIT 0`)
       .columns()
       .map(({ name }) => name);
-  }
-
-  /** `values` has the bytes of each value after it. */
-  #exactRow(columns: readonly string[], values: readonly ColumnValue[]): SourceRow {
-    const texts = this.#texts;
-    const exact = columns.map((_, index) => {
-      const [value = null, bytes] = values.slice(2 * index, 2 * index + 2);
-      return texts.mayDiffer(value) && Buffer.isBuffer(bytes) && !texts.isExact(value, bytes) ? bytes : value;
-    });
-    return rowOf(columns, exact);
   }
 
   #attempt<T>(fn: () => T): T {
@@ -169,6 +181,18 @@ export function openSource(rules: SourceRules, databasePath: string): SourceRead
     db?.close();
     throw sourceError(rules, error);
   }
+}
+
+/** The next rows, at most `count`; the step ends with the row that makes it too large. */
+export function nextRows(rows: Iterator<SourceRow>, count: number): { rows: SourceRow[]; isLast: boolean } {
+  const step: SourceRow[] = [];
+  for (let bytes = 0; step.length < count && bytes <= STEP_BYTES_MAX; ) {
+    const next = rows.next();
+    if (next.done === true) return { rows: step, isLast: true };
+    step.push(next.value);
+    bytes += bytesOf(Object.values(next.value));
+  }
+  return { rows: step, isLast: false };
 }
 
 /**

@@ -7,9 +7,10 @@ import { childProgram } from "../../platform/child-program.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
 import { type SourceRow, type SourceRules, sourceOf } from "../feed.ts";
+import type { HowRead } from "./feed-source.ts";
 import { MissingColumns } from "./feed-triggers.ts";
 import type { SourceFunctions } from "./source-helper.ts";
-import { openSource } from "./source-reader.ts";
+import { type Measured, openSource } from "./source-reader.ts";
 
 /** In the same folder as this file, both in the sources and in the bundle. */
 const HELPER = childProgram("source-helper", import.meta.url);
@@ -27,8 +28,8 @@ export interface SourceRows {
   readonly fileState: string | null;
   /** True once a text was read that may differ from the stored one: only reading `exactly` can show it. */
   readonly sawReplaced: boolean;
-  /** All rows in steps of `count`; the last step has fewer rows, or none. */
-  steps(exactly: boolean, count: number): AsyncIterable<SourceRow[]>;
+  /** All rows in steps of `count`, or of fewer that are large. */
+  steps(how: HowRead, count: number): AsyncIterable<SourceRow[]>;
   /** The rows of one key, at most two. */
   find(key: readonly string[]): Promise<SourceRow[]> | SourceRow[];
   close(): void;
@@ -70,14 +71,14 @@ class FileRows implements SourceRows {
     this.fileState = opened.fileState;
   }
 
-  async *steps(exactly: boolean, count: number): AsyncGenerator<SourceRow[]> {
-    await this.#attempt(this.#helper.call("begin", this.#call, exactly));
+  async *steps(how: HowRead, count: number): AsyncGenerator<SourceRow[]> {
+    await this.#attempt(this.#helper.call("begin", this.#call, how));
     for (;;) {
       const call = { ...this.#call, withinMs: ROWS_WITHIN_MS };
-      const { rows, sawReplaced } = await this.#attempt(this.#helper.call("next", call, count));
+      const { rows, isLast, sawReplaced } = await this.#attempt(this.#helper.call("next", call, count));
       this.sawReplaced ||= sawReplaced;
       yield rows;
-      if (rows.length < count) return;
+      if (isLast) return;
     }
   }
 
@@ -106,19 +107,18 @@ class FileRows implements SourceRows {
  * Runs a SELECT or view to its end before it is read: a query that never ends would block the whole program, and one that
  * returns rows without end would fill the disk. A blocking SQLite call cannot be interrupted from its own process, but a
  * child process can be killed.
- * @returns the number of rows of the source
  * @throws BridgeError `table_missing` where it does not end in time, or cannot be read; `database_busy`, `stopped`
  */
 export async function proveSource(
   rules: SourceRules,
   { databasePath, isStopping, limitMs = PROVEN_WITHIN_MS }: SourcePlace & { limitMs?: number },
-): Promise<number> {
+): Promise<Measured> {
   const { name, file } = rules;
   const place = file ?? databasePath;
   const helper = helperFor<SourceFunctions>(HELPER, place, `${name}/proof`);
   try {
     const call = { place, withinMs: limitMs, isStopping, stopWithinMs: 0 };
-    return await helper.call("count", call, sourceRules(rules), databasePath);
+    return await helper.call("measure", call, sourceRules(rules), databasePath);
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error;
     const text = m.feeds.endless({ name, source: sourceOf(rules), seconds: limitMs / 1000 });

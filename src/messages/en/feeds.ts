@@ -27,6 +27,9 @@ export const feeds = {
     `Make the table again, or set imports.${name}.table. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   table: ({ table }: { table: string }) => `table ${table}`,
   sourceOfFile: ({ source, file }: { source: Said; file: string }) => `${source} of ${file}`,
+  rowTooLarge: ({ bytes, max }: { bytes: number; max: number }) =>
+    `the row has ${bytes} bytes in the columns that are sent; a row of more than ${max} is not read`,
+  recordTooLarge: ({ max }: { max: number }) => `the record is longer than ${max} characters`,
   recordTooDeep: ({ depthMax }: { depthMax: number }) => `the record is nested deeper than ${depthMax} levels`,
   notSendableNumber: ({ value }: { value: string }) => `${value} is no number that can be sent`,
   binaryData: "binary data cannot be sent",

@@ -23,6 +23,9 @@ export const feeds = {
     `Создайте таблицу заново или задайте imports.${name}.table. Пока ничего не отправляется и на сайте ничего не удаляется.`,
   table: ({ table }) => `таблица ${table}`,
   sourceOfFile: ({ source, file }) => `${source} из ${file}`,
+  rowTooLarge: ({ bytes, max }) =>
+    `в отправляемых столбцах строки ${bytes} байт; строка больше ${max} байт не читается`,
+  recordTooLarge: ({ max }) => `запись длиннее ${max} символов`,
   recordTooDeep: ({ depthMax }) => `вложенность записи больше ${depthMax} уровней`,
   notSendableNumber: ({ value }) => `${value}: не число, которое можно отправить`,
   binaryData: "двоичные данные отправить нельзя",
