@@ -120,8 +120,12 @@ export function planStatusAlone(rules: OrderRules, { mark, stored, change, isOve
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
     if (!("values" in read) || read.values.status !== status) return;
     const values = { ...read.values, updatedAt: time ?? stored.updatedAt };
-    // Where the stored order has no timestamp, a cancellation counts as later.
-    const isLater = change.isLate || (isCancelled && stored.updatedAt === null);
+    // Where the stored order has no timestamp, a cancellation counts as later. Where only one of the two timestamps has a
+    // zone, the configured one decides: the later record alone is read, and no read shows what it overtook.
+    const isLater =
+      change.isLate ||
+      (isCancelled && stored.updatedAt === null) ||
+      (isOvertaken && isStrictlyNewer(time, stored.updatedAt, timezone));
     const plan = planOrder(stored, { text, values }, isLater ? "snapshot" : "update", rules.plan);
     if (plan.kind !== "apply") return undefined;
     const kept = isOvertaken ? { ...values, updatedAt: stored.updatedAt } : values;

@@ -43,6 +43,23 @@ describe("a cancellation that the service has moved on from before it was stored
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
+  itWhole.each([
+    ["name a zone from then on", "iso-naive", "iso-offset"],
+    ["name none from then on", "iso-offset", "iso-naive"],
+  ] as const)("is one where the service's times %s, and none where it was one before", async (_, before, after) => {
+    const test = await startFollowed(3, { service: { timestamps: before, updates: { history: "log" } } });
+    const [id = "", former = ""] = test.ids;
+    test.change(former, { status: "cancelled" });
+    test.change(former, { status: "refunded" }, 20_000);
+    await test.poll();
+    test.sandbox.service.setOptions({ timestamps: after });
+    test.change(id, { status: "cancelled" });
+    test.change(id, { status: "refunded" }, 20_000);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    const cancelled = (each: string) => events(test, each).filter((event) => event.startsWith("cancelled"));
+    expect([id, former].map(cancelled)).toEqual([["cancelled cancelled"], ["cancelled cancelled"]]);
+  });
+
   it("is one where the order is moved on between the list and its read", async () => {
     const test = await startFollowed(3, {});
     const [id = ""] = test.ids;
