@@ -21,7 +21,7 @@ import {
   noteRecords,
   noteUnusual,
 } from "./empty-form.ts";
-import { learnEmptyName, learnServedName } from "./empty-names.ts";
+import { isNothing, learnEmptyName, learnServedName } from "./empty-names.ts";
 import {
   describeFields,
   keyOf,
@@ -190,21 +190,23 @@ export class CompletenessCheck {
     const { name, state } = named === undefined || named.name === this.#servedName ? NO_NAME : named;
     const { names: namesBefore = {} } = before;
     let names = learnEmptyName(namesBefore, name, state === "confirmed" || state === "refused");
-    const hasEmpty = name !== undefined && names.usual !== "named";
+    const hasEmpty = name !== undefined && !isNothing(names);
+    const isTrial = hasEmpty && names.usual === "named";
     const note = { batch: name ?? "", hasEmpty, at: isoTime(this.#context.clock.nowMs()) };
     const learned = noteEmptyRecords(before, note);
     const sinceMs = hasEmpty ? this.#waitedMs(learned, note.batch) : 0;
     const isDue = sinceMs >= EMPTY_WAIT_MS;
     // The service now names its empty answers: this was confirmed, or is, and is still served a day later.
     if (isDue && state !== undefined && sinceMs >= DAY_MS) names = { usual: "named" };
+    else if (isDue && isTrial) names = { ...names, trials: (names.trials ?? 0) + 1 };
     // The next name comes after this one was confirmed, so it proves nothing, unless other batches wait.
     else if (isDue && names.usual === undefined && names.isReturned === undefined) names = {};
     const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
     const next = isNews ? { ...learned, names } : learned;
     // The empty answers so far were this batch: what it looks like says nothing of others.
-    const isBatch = isDue && names.usual === undefined;
+    const isBatch = isDue && (isTrial || names.usual === undefined);
     await this.#save(before, isBatch ? { ...next, empty: NO_EMPTY } : next, signal);
-    if (isDue && names.usual !== "named") return "due";
+    if (isDue && (isTrial || names.usual !== "named")) return "due";
     const isTold = names.usual === "none" && sinceMs >= UNUSUAL_WAIT_MS;
     return isTold ? new BridgeError("answer_shape", m.orders.emptyBatch, { hint: m.orders.emptyBatchHint }) : "nothing";
   }

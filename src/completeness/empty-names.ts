@@ -15,6 +15,8 @@ export interface EmptyNames {
   isPast?: true;
   /** Where each empty answer seems to have a new name: the first such names, up to {@link FIRST_MAX}. */
   first?: readonly string[];
+  /** How many of these names were confirmed as those of batches, up to {@link TRIALS_MAX}. */
+  trials?: number;
   /**
    * A name was received again after another one: several batches are served in turn. Until orders are received, a
    * different name does not show that names are always new.
@@ -24,6 +26,16 @@ export interface EmptyNames {
 
 const UNNAMED_TIMES = 3;
 const FIRST_MAX = 5;
+/** Several batches that lost their orders may wait one behind the other. */
+const TRIALS_MAX = 3;
+
+/**
+ * Whether an empty answer with a name is the service's usual one. Where each has a new name, so may a batch at each
+ * delivery: only confirms without effect show that these are no batches.
+ */
+export function isNothing({ usual, first, trials = 0 }: EmptyNames): boolean {
+  return usual === "named" && (first === undefined || trials >= TRIALS_MAX);
+}
 
 /** Learns from an answer with orders. Returns the same object where nothing is new. */
 export function learnServedName(names: EmptyNames, name: string | undefined): EmptyNames {
@@ -39,11 +51,12 @@ export function learnServedName(names: EmptyNames, name: string | undefined): Em
  */
 export function learnEmptyName(names: EmptyNames, name: string | undefined, isConfirmed: boolean): EmptyNames {
   const { usual, last, isPast = false, isReturned, first } = names;
-  if (usual !== undefined) return first === undefined || name === undefined ? names : learnFirst(names, first, name);
+  if (usual !== undefined && first === undefined) return names;
   if (name === undefined) {
     const unnamed = (names.unnamed ?? 0) + 1;
     return unnamed >= UNNAMED_TIMES ? { usual: "none" } : { ...names, unnamed };
   }
+  if (first !== undefined) return learnFirst(names, first, name);
   if (isConfirmed) return { usual: "named" };
   if (isReturned && !isPast) return names.unnamed === undefined ? names : { last: name, isReturned };
   // The service's own name for nothing, or a batch that it delivers again: a confirm shows which.
@@ -53,7 +66,7 @@ export function learnEmptyName(names: EmptyNames, name: string | undefined, isCo
 }
 
 /** A name that is new each time does not return. Where one returns, two batches without orders are served in turn. */
-function learnFirst(names: EmptyNames, first: readonly string[], name: string): EmptyNames {
+function learnFirst({ unnamed: _, ...names }: EmptyNames, first: readonly string[], name: string): EmptyNames {
   if (first.at(-1) === name) return names;
   if (first.includes(name)) return { last: name, isReturned: true };
   return first.length < FIRST_MAX ? { ...names, first: [...first, name] } : names;

@@ -296,11 +296,19 @@ whole.describe("a named batch without orders", () => {
   const orderOf = (n: number) => ({ ...FULL, order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}` });
 
   /** Batches in turn, each until it is confirmed, or by turns until they are; and then `nothing`. */
-  async function startQueue(queue: { batch_id: string; orders: object[] }[], nothing: () => object, isByTurns = false) {
+  async function startQueue(
+    queue: { batch_id: string; orders: object[] }[],
+    nothing: () => object,
+    isByTurns = false,
+    renamed = (batch: string) => batch,
+  ) {
     const t = await startTestBridge();
     answerWith(t.sandbox, "/orders", () => {
       if (isByTurns) queue.push(...queue.splice(0, 1));
-      return queue[0] ?? nothing();
+      const [first] = queue;
+      if (first === undefined) return nothing();
+      first.batch_id = renamed(first.batch_id.split(".")[0] ?? "");
+      return first;
     });
     const handle = t.sandbox.service.handle.bind(t.sandbox.service);
     t.sandbox.service.handle = (request) => {
@@ -384,10 +392,45 @@ whole.describe("a named batch without orders", () => {
     expect((await poll(t, 20)).every(isNull)).toBe(true);
   });
 
+  itSome(1)([
+    ["beside answers without a name", { batch_id: null, orders: [] }],
+    ["beside bare lists", []],
+  ])(
+    "is confirmed after an hour where it has another name at each delivery, and came first: %s",
+    async (_, nothing) => {
+      const queue = [
+        { batch_id: "b1", orders: [] },
+        { batch_id: "b2", orders: [] },
+        { batch_id: "b3", orders: [orderOf(3)] },
+      ];
+      let n = 0;
+      const t = await startQueue(
+        queue,
+        () => nothing,
+        false,
+        (batch) => `${batch}.${n++}`,
+      );
+      expect((await poll(t, 60)).every(isNull)).toBe(true);
+      expect(confirmBodies(t)).toEqual([]);
+      expect((await poll(t, 5)).every(isNull)).toBe(true);
+      expect(queue).toEqual([]);
+      expect(ids(t)).toBe(1);
+      // It is known now that nothing has no name.
+      await poll(t, 3);
+      for (let more = 0; more < 3; more++) queue.push({ batch_id: `more${more}`, orders: [] });
+      queue.push({ batch_id: "b4", orders: [orderOf(4)] });
+      expect((await poll(t, 30)).at(-1)).toMatchObject({ code: "answer_shape" });
+      await poll(t, 40);
+      expect(queue).toEqual([]);
+      expect(ids(t)).toBe(2);
+    },
+  );
+
   itWhole.each<[string, number, (n: number) => string]>([
     // It is confirmed once, which has no effect.
     ["the same", 5, () => "empty"],
-    ["a new one each time", 4, (n) => `poll-${n}`],
+    // Three of them are, which has no effect.
+    ["a new one each time", 7, (n) => `poll-${n}`],
   ])("is how the service says nothing, where each empty answer has a name: %s", async (_name, confirms, nameOf) => {
     const queue: { batch_id: string; orders: object[] }[] = [];
     let n = 0;
