@@ -116,6 +116,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "empty batch" } },
   },
+  {
+    ...one(
+      "a batch without orders under new names never confirmed",
+      "src/completeness/empty-names.ts",
+      "(first === undefined || trials >= TRIALS_MAX)",
+      "(first === undefined || trials >= 0)",
+    ),
+    draws: { forms: { leases: true }, step: { do: "empty batch" } },
+  },
   tested(
     "test/completeness/unusual-empty.test.ts",
     "a batch without orders that comes again taken for the service's name for nothing",
@@ -343,6 +352,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ],
     foundBy: "simulation",
     draws: { step: { do: "move on", afterMs: 20_000 } },
+  },
+  {
+    ...one(
+      "a cancellation overlooked whose time alone names a zone",
+      "src/orders/cancellation.ts",
+      "(isOvertaken && isStrictlyNewer(time, stored.updatedAt, timezone))",
+      "(isOvertaken && stored.updatedAt === timezone)",
+    ),
+    draws: { step: { do: "move on", afterMs: 30_000 } },
   },
   {
     ...one(

@@ -15,6 +15,8 @@ export interface Difference {
 interface StoredOrder {
   order_id: string;
   payload: string;
+  /** Later than the payload's own where only the status of a change was stored. */
+  service_updated_at: string | null;
   removed_at: string | null;
 }
 
@@ -139,13 +141,12 @@ function isReadForDay({ ledger }: World["service"], id: string, sinceMs = Number
  * later timestamp before, and had asked for changes since, is told by the change; an answer that does not go by what was asked tells nothing,
  * nor does one to a program that was killed meanwhile.
  */
-function isMetInLog(world: World, id: string, payload: string): boolean {
+function isMetInLog(world: World, id: string, updatedAt: string | null): boolean {
   const { auditor, service, versions, forms, stuckAnswers, unheardAnswers } = world;
   const newest = versions.newest(id);
   if (forms.history !== "log" || newest === undefined || !versions.isMisleading(id)) return false;
   if (auditor.prepare(READ_OLDER).get(id) === undefined && !isReadForDay(service, id, versions.madeMs(id)))
     return false;
-  const { updated_at } = JSON.parse(payload) as { updated_at?: unknown };
   const laterMs = versions.laterThanNewest(id)?.madeMs ?? 0;
   const since = service.ledger.entries.filter(({ at, seq }) => at >= laterMs && !unheardAnswers.has(seq));
   const met = since.find(({ servedIds }) => servedIds.includes(id));
@@ -153,7 +154,7 @@ function isMetInLog(world: World, id: string, payload: string): boolean {
     ({ kind, status, seq }) => kind === "updates" && (status === 200 || status === 204) && !stuckAnswers.has(seq),
   );
   const isMetAtOnce = Math.max(met?.at ?? 0, asked?.at ?? 0) >= (versions.madeMs(id) ?? 0);
-  return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, String(updated_at));
+  return met !== undefined && isMetAtOnce && isBefore(newest.timestamp, updatedAt ?? undefined);
 }
 
 /**
@@ -247,8 +248,9 @@ export function staleOrders(world: World): Difference[] {
     auditor.prepare("SELECT order_id, sku, quantity FROM order_lines ORDER BY order_id, line_no").all() as StoredLine[],
     ({ order_id }) => order_id,
   );
-  const stored = auditor.prepare("SELECT order_id, payload, removed_at FROM orders").all() as StoredOrder[];
-  return stored.flatMap(({ order_id: id, payload, removed_at }) => {
+  const columns = "order_id, payload, service_updated_at, removed_at";
+  const stored = auditor.prepare(`SELECT ${columns} FROM orders`).all() as StoredOrder[];
+  return stored.flatMap(({ order_id: id, payload, service_updated_at, removed_at }) => {
     const text = service.newestText(id);
     if (text === undefined || forms.retention || versions.odd.has(id)) return [];
     const newest = JSON.parse(text) as { status: string; items: { sku: string; quantity: unknown }[] };
@@ -259,7 +261,7 @@ export function staleOrders(world: World): Difference[] {
       JSON.stringify(own.items) === JSON.stringify(newest.items) &&
       (lines.get(id) ?? []).map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join() ===
         newest.items.map(({ sku, quantity }) => `${sku} ${Number(quantity)}`).join();
-    if (isSame || isMetInLog(world, id, payload) || isOlderThanUnlisted(world, id, payload)) return [];
+    if (isSame || isMetInLog(world, id, service_updated_at) || isOlderThanUnlisted(world, id, payload)) return [];
     // What bears an earlier timestamp than the position is as late for the polls as what appeared late.
     const behindMs = (position.aheadMs ?? 0) - (versions.newest(id)?.timestampMs ?? 0);
     const lateMs = Math.max(versions.latenessMs(id), behindMs);

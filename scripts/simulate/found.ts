@@ -8,6 +8,7 @@ import {
   isUnsafe,
   LINKS,
   namesOneBatch,
+  namesZone,
   SAYS_AS_USUAL,
   SAYS_BY_COUNTS,
   SAYS_OF_PARTS,
@@ -74,6 +75,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x60e1, shares: { usual: 0.03, hostile: 0.06 }, draw: goneElsewhere },
   { tag: 0x1a7e, shares: { usual: 0.03, hostile: 0.06 }, draw: confirmedLate },
   { tag: 0x501d, shares: { usual: 0.03, hostile: 0.06 }, draw: soldOut },
+  { tag: 0x5a4a, shares: { usual: 0.01, hostile: 0.02 }, draw: emptyFirst },
+  { tag: 0x3f40, shares: { usual: 0.01, hostile: 0.02 }, draw: movedOnInOtherTimes },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
   { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
@@ -218,6 +221,17 @@ function emptyBatch(random: Random, forms: Forms): Apart | undefined {
   if (random() < 0.3) steps.push({ after: 0, do: "empty batch" }, orders(1));
   if (random() < 0.7) steps.push({ after: 75 * MINUTE, do: "wait" });
   return { forms, steps };
+}
+
+/** Such a batch before all others, which has another name at each delivery. */
+function emptyFirst(random: Random, forms: Forms): Added | undefined {
+  if (!namesOneBatch(forms) || isUnsafe(forms)) return undefined;
+  const empty: Step = { after: 0, do: "empty batch" };
+  return {
+    forms: { ...forms, leases: true },
+    first: [empty, ...(random() < 0.3 ? [empty] : []), orders(2)],
+    steps: [{ after: 75 * MINUTE, do: "wait" }],
+  };
 }
 
 /** The service's clock is wrong for a while, and no answer contains it. */
@@ -376,6 +390,16 @@ function repeatingSecret(random: Random, forms: Forms): Apart | undefined {
 /** The same before the next poll: a service that lists every change lists both at once. */
 function movedOnWithinPoll(random: Random, forms: Forms): Apart | undefined {
   return forms.precision === "min" ? undefined : moveOn(random, { ...forms, history: "log" }, 20 * SECOND);
+}
+
+/** The same after a deployment that writes all timestamps with a zone, or without one: the order is stored with the former. */
+function movedOnInOtherTimes(random: Random, forms: Forms): Apart | undefined {
+  if (!ISO.some((form) => form === forms.timestamps) || forms.next !== "none" || forms.precision === "min")
+    return undefined;
+  const moved = moveOn(random, { ...forms, history: "log" }, 30 * SECOND);
+  const form = namesZone(forms) ? "iso-naive" : "iso-offset";
+  const times: Step = { after: 0, do: "times", form, precision: forms.precision };
+  return moved && { ...moved, steps: [orders(4), ...idle(3), times, change(random), ...idle(2), ...moved.steps] };
 }
 
 /** After a deployment the service ignores `since` for hours, and the bridge already has its first page. */
