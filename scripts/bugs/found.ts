@@ -111,8 +111,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a named batch without orders never confirmed",
       "src/completeness/check-completeness.ts",
-      'if (isDue && names.usual !== "named") return "due";',
-      'if (isDue && names.usual === "named") return "due";',
+      'if (isDue && (isTrial || names.usual !== "named")) return "due";',
+      'if (isDue && !isTrial && names.usual === "named") return "due";',
     ),
     draws: { step: { do: "empty batch" } },
   },

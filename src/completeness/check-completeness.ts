@@ -202,7 +202,9 @@ export class CompletenessCheck {
     // The next name comes after this one was confirmed, so it proves nothing, unless other batches wait.
     else if (isDue && names.usual === undefined && names.isReturned === undefined) names = {};
     const isNews = JSON.stringify(names) !== JSON.stringify(namesBefore);
-    const next = isNews ? { ...learned, names } : learned;
+    // The next trial comes an hour later: the confirm may be lost.
+    const waiting = isDue && isTrial ? noteEmptyRecords(learned, { ...note, hasEmpty: false }) : learned;
+    const next = isNews ? { ...waiting, names } : waiting;
     // The empty answers so far were this batch: what it looks like says nothing of others.
     const isBatch = isDue && (isTrial || names.usual === undefined);
     await this.#save(before, isBatch ? { ...next, empty: NO_EMPTY } : next, signal);

@@ -413,6 +413,9 @@ whole.describe("a named batch without orders", () => {
       expect((await poll(t, 60)).every(isNull)).toBe(true);
       expect(confirmBodies(t)).toEqual([]);
       expect((await poll(t, 5)).every(isNull)).toBe(true);
+      // The other one has an hour of its own.
+      expect(queue).toHaveLength(2);
+      expect((await poll(t, 65)).every(isNull)).toBe(true);
       expect(queue).toEqual([]);
       expect(ids(t)).toBe(1);
       // It is known now that nothing has no name.
