@@ -19,7 +19,7 @@ const POLLS_MAX = 15;
 const LATE_LOOKS = 12;
 /** Some requests for one order, each of which ends only after a day. */
 const REFUSED_HOURS_MAX = 120;
-const EMPTY_HOURS_MAX = 3;
+const EMPTY_HOURS_MAX = 6;
 /** A pass that takes longer is stuck. */
 const SECONDS_MAX = 600;
 

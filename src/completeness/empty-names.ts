@@ -26,8 +26,8 @@ export interface EmptyNames {
 
 const UNNAMED_TIMES = 3;
 const FIRST_MAX = 5;
-/** Several batches that lost their orders may wait one behind the other. */
-const TRIALS_MAX = 3;
+/** Several batches that lost their orders may wait one behind the other, and confirms of them may be lost. */
+const TRIALS_MAX = 6;
 
 /**
  * Whether an empty answer with a name is the service's usual one. Where each has a new name, so may a batch at each
