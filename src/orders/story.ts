@@ -121,7 +121,7 @@ function requestLines(request: OrderStory["requests"][number]): StoryLine[] {
   const { id, state, httpStatus, answeredAt, requestedAt, lastError: why } = request;
   const what = "request" as const;
   const wanted = { id, status: value(request.status) };
-  if (answeredAt === null)
+  if (answeredAt === null || state === "pending" || state === "sending")
     return [{ at: requestedAt, what, text: because(m.story.waiting({ ...wanted, state }), why) }];
   const settled =
     httpStatus === null

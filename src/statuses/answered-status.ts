@@ -1,8 +1,8 @@
 /*
  * Interprets the answer to a sent status: accepted, refused, or to be decided by reading the order
  * (`resolve-status.ts`). After a lost answer or a refusal the order is read, so that no refusal counts if the order has
- * the status. Counts of refusals are in memory only: such a request is sent again, and after a restart it is counted
- * anew. A request whose answer shows another status is sent again at long intervals, which is saved.
+ * the status. A refused request is sent again; the time of its last refusal is saved, because each pass may be a process
+ * of its own. One whose answer shows another status is sent again at long intervals, which is saved too.
  */
 
 import { isConfirmPending } from "../confirm/confirm-rows.ts";
@@ -29,6 +29,7 @@ import { type Sent, type SettleOptions, StatusResolver, type Step } from "./reso
 import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from "./status-failures.ts";
 import {
   hasStatusPathMatched,
+  isAcceptedSinceRefusal,
   loadNewForm,
   markPendingAgain,
   markRequestRefused,
@@ -235,7 +236,10 @@ export class AnsweredStatus {
     const times = refusals.times + 1;
     const isUnconfirmed = isConfirmPending(store, sent.order);
     const isFinal =
-      !isNowhere && !isUnconfirmed && isRefusalProven({ times, acceptedSince: this.#accepted - refusals.accepted });
+      !isNowhere &&
+      !isUnconfirmed &&
+      (isRefusalProven({ times, acceptedSince: this.#accepted - refusals.accepted }) ||
+        isAcceptedSinceRefusal(store, sent.id));
     const isWrongPath = isNowhere && !hasStatusPathMatched(store, this.#place);
     const reason = isWrongPath ? withWrongPath(failure.reason) : failure.reason;
 
@@ -276,7 +280,8 @@ export class AnsweredStatus {
             markRequestRefused(store, sent.id, { ...failure, at });
             return "refused";
           }
-          markPendingAgain(store, sent.id, seen.kind === "order" ? { ...failure, reason } : failure);
+          const refusedAt = isNowhere || isUnconfirmed ? undefined : at;
+          markPendingAgain(store, sent.id, { ...failure, ...(seen.kind === "order" ? { reason } : {}), refusedAt });
           if (seen.kind === "order") this.#looked.add(sent.id);
           return seen.kind === "order" ? "waits" : "unknown";
         },

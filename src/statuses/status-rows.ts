@@ -173,11 +173,11 @@ export function markRequestRefused(
   );
 }
 
-/** The request had no effect and waits as before. */
+/** The request had no effect and waits as before. `refusedAt`: this counts as a refusal of the service. */
 export function markPendingAgain(
   store: Store,
   id: bigint,
-  failure: { httpStatus: number | null; reason: Message } | null,
+  failure: { httpStatus: number | null; reason: Message; refusedAt?: string | undefined } | null,
 ): void {
   store
     .prepare(
@@ -187,9 +187,22 @@ export function markPendingAgain(
   if (failure === null) return;
   store
     .prepare(
-      `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ? WHERE id = ? AND ${OPEN}`,
+      `UPDATE status_requests SET http_status = coalesce(?, http_status), last_error = ?, answered_at = coalesce(?, answered_at)
+       WHERE id = ? AND ${OPEN}`,
     )
-    .run(failure.httpStatus, store.textOf(failure.reason), id);
+    .run(failure.httpStatus, store.textOf(failure.reason), failure.refusedAt ?? null, id);
+}
+
+/** Requests among which an accepted one is looked for: few are made between two tries of a refused one. */
+const NEWEST_REQUESTS = 1_000;
+
+/** Whether the request was refused before, also to another process, and the service has accepted another one since. */
+export function isAcceptedSinceRefusal(store: Store, id: bigint): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM status_requests r
+      JOIN (SELECT state, http_status, answered_at FROM status_requests ORDER BY id DESC LIMIT ${NEWEST_REQUESTS}) o
+        ON o.state = 'sent' AND o.http_status IS NOT NULL AND o.answered_at > r.answered_at
+    WHERE r.id = ? AND r.${OPEN})`;
+  return onlyValue<number>(store, sql, id) === 1;
 }
 
 /** A new form of answer to the request. */

@@ -65,6 +65,27 @@ describe("a status that the service refuses", () => {
     expect(effects()).toEqual(["accepted"]);
   });
 
+  itWhole("is refused where each pass is a process of its own, and another one was accepted in between", async () => {
+    const { ids, ask, send, request, restart, posts, clock } = await startStatusBridge({
+      orders: 2,
+      sandbox: isIllegal,
+    });
+    const pass = async () => {
+      clock.advance(MINUTE);
+      await restart();
+      await send();
+    };
+    const bad = ask(ids[0]!, "shipped");
+    for (let times = 0; times < 3; times++) await pass();
+    expect(request(bad)).toMatchObject({ state: "pending" });
+    ask(ids[1]!, "accepted");
+    for (let times = 0; times < 2; times++) await pass();
+    expect(request(bad)).toMatchObject({ state: "refused" });
+    const sent = posts().length;
+    await pass();
+    expect(posts()).toHaveLength(sent);
+  });
+
   itWhole(
     "is refused where the service answers 200 with the order in the status that it had, again and again",
     async () => {
