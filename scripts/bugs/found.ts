@@ -952,4 +952,48 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     "src/feeds/feed-rows.ts",
   ),
+  {
+    name: "a refused status is sent again and again where each pass is a process of its own",
+    edits: [{ file: "src/statuses/status-rows.ts", of: "isAcceptedSinceRefusal", does: "return false;" }],
+    foundBy: "simulation",
+    draws: { forms: { cron: true }, step: { do: "ask", status: ["nonsense", "shipped", "packed"] } },
+  },
+  {
+    name: "a hold that began while the clock was ahead stands until that time where each pass is a process of its own",
+    edits: [{ file: "src/daemon/gate.ts", of: "#bringBack", does: "return;" }],
+    foundBy: "simulation",
+    draws: { forms: { cron: true }, step: { do: "lie", lie: { status: [401, 402, 403], retryAfter: null } } },
+  },
+  {
+    name: "a batch without orders waits for the time at which it came while the clock was ahead",
+    edits: [{ file: "src/completeness/list-rows.ts", of: "bringEmptyBack", does: "return;" }],
+    foundBy: "simulation",
+    draws: { forms: { cron: true }, step: { do: "empty batch" } },
+  },
+  {
+    ...one(
+      "a delivery that was lost while the clock was ahead stands until that time",
+      "src/batches/delivery-rows.ts",
+      "opened_at = min(opened_at, excluded.opened_at)",
+      "opened_at = opened_at",
+    ),
+    draws: {
+      forms: { cron: true, confirm: "all", redeliver: null },
+      step: { do: "clock", ms: [10_800_000, 86_400_000, 31_536_000_000] },
+    },
+  },
+  {
+    name: "a journal in another folder begins without the batches whose confirms are owed",
+    edits: [
+      { file: "src/batches/owed-bodies.ts", of: "saveOwedBodies", does: "void context; void paths; void signal;" },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "journal folder" } },
+  },
+  hostile(
+    "a time that was proved wrong moves the position in the hour before it comes",
+    "src/updates/times/latest-time.ts",
+    ["isoTime(areNear ? nowMs : nowMs + AHEAD_MS)", "isoTime(areNear ? nowMs + AHEAD_MS : nowMs + AHEAD_MS)"],
+    { forms: { date: false, page: [10, 100] }, step: { do: "change", timestamp: "future" } },
+  ),
 ];

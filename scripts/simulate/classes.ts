@@ -115,6 +115,7 @@ const HOSTILE_KINDS: Classes = {
     "odd status",
     "empty",
     "journal",
+    "journal folder",
     "restore",
     "leave out",
     "empty batch",
@@ -144,7 +145,8 @@ const HOSTILE_KINDS: Classes = {
   "form confirmedOnly": ["true", "false"],
   "form importAnswer": [...SAYS_OF_RECORDS, ...SAYS_OF_PARTS, ...SAYS_BY_COUNTS, ...SAYS_AS_USUAL, ...SAYS_PLAINLY],
   "form level": ["quantity", "amount", "nested"],
-  "form journal": ["true", "false"],
+  "form journal": ["true", "false", "later"],
+  "form cron": ["true", "false"],
   "form emptySince": ["refused", "beginning"],
   "form limited": ASKED,
   "form encoding": ["UTF-16le", "UTF-16be"],
@@ -181,6 +183,8 @@ const HOSTILE_MET: Classes = {
     ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),
   ],
   "late list": ["a change and its order"],
+  "wrong time": ["a change before it comes"],
+  "restored from the journal": ["orders"],
   restored: ["several orders go back", "one order goes back at most"],
 };
 

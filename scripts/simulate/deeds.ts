@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 export const REQUESTED = "cancel_requested";
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** So far ahead are times from the future. */
+const FUTURE_MS = 24 * HOUR_MS;
 
 const BAD_RECORDS: Record<string, (number: number) => string> = {
   "no id": (number) => `{"number":"bad ${number}","status":"new","items":[]}`,
@@ -124,6 +126,7 @@ export function act(world: World, deed: Deed) {
     case "odd status":
     case "empty":
     case "journal":
+    case "journal folder":
     case "person":
     case "reload":
     case "restore":
@@ -287,6 +290,7 @@ export function changeOrder(
     : service.now() - (timestamp.lateByMs ?? 0);
   service.changeOrder(id, { ...content, ...timestamp });
   versions.note(id, timestampMs);
+  if (change.timestamp === "future" && !service.options.dateHeader) world.wrongMs = service.now() + FUTURE_MS;
 }
 
 /** Whether an order is in a batch that is formed and not confirmed. */
@@ -371,7 +375,7 @@ function timestampOf({ service }: World, fault: TimestampFault): ChangePatch {
     case "very late":
       return { lateByMs: 2 * HOUR_MS };
     case "future":
-      return { timestampText: writeTimestamp((service.now() + 24 * HOUR_MS) * 1000, service.options) };
+      return { timestampText: writeTimestamp((service.now() + FUTURE_MS) * 1000, service.options) };
     case "missing":
       return { timestampText: null };
     case "now":

@@ -90,8 +90,10 @@ export interface Forms {
   readonly confirmIds: number | null;
   /** Where a record of stocks has its level. */
   readonly level: "quantity" | "amount" | "nested";
-  /** Whether batches are also stored in a journal. */
-  readonly journal: boolean;
+  /** Whether batches are also stored in a journal; `later`: it is switched on during the life. */
+  readonly journal: boolean | "later";
+  /** Each pass is a process of its own, once a minute, in place of the daemon. */
+  readonly cron: boolean;
   /** An endpoint that permanently answers only few requests a minute. */
   readonly limited: Asked | "none";
   /** The property beside the list of a batch. */
@@ -229,6 +231,7 @@ export function chooseForms(random: Random): Forms {
     perSecond: one(5, 50, 10_000),
     level: one("quantity", "quantity", "amount", "nested"),
     journal: chance(0.2),
+    cron: false,
     limited: "none",
     beside: "nothing",
     lagMs: 0,

@@ -77,6 +77,11 @@ const FOUND: readonly Found[] = [
   { tag: 0x501d, shares: { usual: 0.03, hostile: 0.06 }, draw: soldOut },
   { tag: 0x5a4a, shares: { usual: 0.01, hostile: 0.02 }, draw: emptyFirst },
   { tag: 0x3f40, shares: { usual: 0.01, hostile: 0.02 }, draw: movedOnInOtherTimes },
+  { tag: 0xc407, shares: { usual: 0.02, hostile: 0.04 }, draw: fromCron },
+  { tag: 0xc4a8, shares: { usual: 0.03, hostile: 0.06 }, draw: waitedAhead },
+  { tag: 0xc4b9, shares: { usual: 0.02, hostile: 0 }, draw: lostAhead },
+  { tag: 0x7a3e, shares: { usual: 0, hostile: 0.06 }, draw: wrongTime },
+  { tag: 0x10ad, shares: { usual: 0.02, hostile: 0.04 }, draw: otherJournal },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
   { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
@@ -856,6 +861,123 @@ function waitUntil(random: Random, forms: Forms): Apart {
       ...idle(2),
     ],
   };
+}
+
+/** A change bears a time of tomorrow, no answer contains the service's clock, and later changes show that the time is wrong. */
+function wrongTime(random: Random, forms: Forms): Added | undefined {
+  if (forms.next !== "none" || forms.keeps !== "oldest" || forms.lagMs > 0) return undefined;
+  const page = Math.max(forms.page, 10);
+  const what = pickOne(random, ["status", "lines"] as const);
+  return {
+    forms: { ...forms, date: false, cron: false, page, lines: true, limited: "none", sinceAgeMax: null },
+    steps: [
+      orders(4),
+      change(random),
+      ...idle(3),
+      { after: 0, do: "change", order: integerBetween(random, 0, 3), what, timestamp: "future" },
+      pass(),
+      change(random),
+      { after: 6 * MINUTE, do: "wait" },
+      change(random),
+      ...(random() < 0.5 ? [orders(1)] : []),
+      { after: 12 * MINUTE, do: "wait" },
+    ],
+  };
+}
+
+/** The journal is switched on, or moved, while the confirm of a batch is owed, which the service does not serve again soon. */
+function otherJournal(random: Random, forms: Forms): Added | undefined {
+  if (isUnsafe(forms) || forms.shuffleKeys) return undefined;
+  const ms = pickOne(random, [20 * SECOND, 4 * MINUTE]);
+  const lie = { on: "confirm", status: 503, body: "refusal", of: "all", when: "before", ageMs: 0 } as const;
+  const journal = random() < 0.5 ? "later" : true;
+  return {
+    forms: { ...forms, journal, handOut: "next", redeliver: forms.redeliver ?? 60_000 },
+    steps: [
+      orders(1),
+      ...idle(2),
+      { after: 0, do: "lie", lie: { ...lie, span: { ms: ms + MINUTE }, retryAfter: null } },
+      orders(integerBetween(random, 1, 3)),
+      pass(),
+      { after: 0, do: "journal folder", folder: "/moved" },
+      { after: ms, do: "wait" },
+      ...(random() < 0.5 ? [{ after: 0, do: "journal", ms: 2 * MINUTE } as const, pass()] : []),
+      ...idle(2),
+      orders(1),
+      ...idle(2),
+    ],
+  };
+}
+
+/**
+ * Each pass is a process of its own, as where `sync` is started once a minute. Without `Date` no clock is known that runs on
+ * between two of them, so that an order that the service has no more is never marked as removed.
+ */
+function fromCron(_random: Random, forms: Forms): Added {
+  return { forms: { ...forms, cron: true, date: true, sinceAgeMax: null }, steps: [] };
+}
+
+/** The same, and waits begin while the machine's clock is ahead: they end soon after it is right again. */
+function waitedAhead(random: Random, forms: Forms): Added {
+  const ms = pickOne(random, [3 * HOUR, 24 * HOUR, 365 * 24 * HOUR]);
+  return {
+    forms: { ...forms, cron: true, date: true, sinceAgeMax: null },
+    steps: [
+      orders(4),
+      write(integerBetween(random, 0, 3)),
+      ...idle(3),
+      { after: 0, do: "clock", ms },
+      ...waitFor(random, forms),
+      ...idle(integerBetween(random, 2, 4)),
+      { after: 0, do: "clock", ms: -ms },
+      ...idle(2),
+      { after: 80 * MINUTE, do: "wait" },
+      ...idle(2),
+    ],
+  };
+}
+
+/** The same with a delivery whose answer is lost while the clock is ahead, and that is never served again. */
+function lostAhead(random: Random, forms: Forms): Added {
+  const ms = pickOne(random, [3 * HOUR, 24 * HOUR, 365 * 24 * HOUR]);
+  const cron = random() < 0.7;
+  const unnamed = { handOut: "next", redeliver: null, confirm: "all" } as const;
+  return {
+    forms: { ...forms, ...unnamed, cron, date: true, sinceAgeMax: null },
+    steps: [
+      orders(3),
+      ...idle(2),
+      { after: 0, do: "clock", ms },
+      orders(2),
+      { after: 0, do: "net", on: "orders", fate: { kind: "reset", when: "after" } },
+      ...idle(2),
+      { after: 0, do: "clock", ms: -ms },
+      ...idle(2),
+      { after: 40 * MINUTE, do: "wait" },
+      orders(1),
+      ...idle(2),
+      { after: 80 * MINUTE, do: "wait" },
+      ...idle(2),
+    ],
+  };
+}
+
+/** What the next passes wait for: a refused endpoint, a batch without orders, a lost delivery. */
+function waitFor(random: Random, forms: Forms): Step[] {
+  const roll = random();
+  if (roll < 0.25 && namesOneBatch(forms) && !isUnsafe(forms)) return [{ after: 0, do: "empty batch" }, orders(1)];
+  if (roll < 0.5) return [orders(2), { after: 0, do: "net", on: "orders", fate: { kind: "reset", when: "after" } }];
+  const on = pickOne(random, ["orders", "confirm", "updates", "snapshot", "status", "import"] as const);
+  const status = pickOne(random, on === "import" ? [401, 402, 429, 503] : [401, 403, 429, 503]);
+  const retryAfter = status === 429 || status === 503 ? "600" : null;
+  const lie = { on, status, body: "refusal", when: "before", of: "all", ageMs: 0, retryAfter } as const;
+  return [
+    { after: 0, do: "lie", lie: { ...lie, span: { ms: 3 * MINUTE } } },
+    orders(1),
+    change(random),
+    { after: 0, do: "ask", order: integerBetween(random, 0, 3), status: "accepted" },
+    write(integerBetween(random, 0, 3)),
+  ];
 }
 
 /** A migration tool of the ERP recreates the table of a feed, and the ERP continues at once. */

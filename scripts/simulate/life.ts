@@ -1,7 +1,8 @@
 import type { LoadedConfig } from "../../src/config/load.ts";
 import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
 import { buildJobs } from "../../src/daemon/build-jobs.ts";
-import { applyConfiguration } from "../../src/daemon/repair.ts";
+import { dueIn } from "../../src/daemon/job-runner.ts";
+import { applyConfiguration, bringTimesBack } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
 import { switchAccount } from "../../src/daemon/switch-account.ts";
@@ -13,13 +14,17 @@ import type { Message } from "../../src/messages/message.ts";
 import { createClient } from "../../src/pass/build-client.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { JOB_NAMES } from "../../src/pass/job-names.ts";
-import { saveFlow } from "../../src/pass/runs.ts";
+import { endFirstPasses, saveFlow } from "../../src/pass/runs.ts";
 import { isoTime, type Log } from "../../src/platform/ports.ts";
 import type { Random } from "../../src/sandbox/random.ts";
 import { clockOfLife, type MachineClock, type SimulatedTime } from "./clock.ts";
 import { type JournalDisk, SimulatedJournal } from "./journal.ts";
 import { type LightConnection, LightStore } from "./light-store.ts";
 import { type Line, SimulatedNetwork } from "./network.ts";
+
+/** As in `Bridge.runJob`: work that is due so soon is waited for, so often. */
+const DUE_SOON_MS = 30_000;
+const DUE_ROUNDS = 2;
 
 /** Thrown when the program is killed. Nothing that the dead program does with it has an effect. */
 class Killed extends Error {}
@@ -48,7 +53,7 @@ export interface LifeOptions {
   line: Line;
   random: Random;
   hooks: CommitHooks;
-  /** The journal of batches, where it is configured. */
+  /** The disk with the journal of batches, where one is configured. */
   journal?: JournalDisk | undefined;
   /** Pages of updates per pass, where it is not the product's own limit. */
   pagesMax?: number | undefined;
@@ -102,10 +107,14 @@ export class ProgramLife {
       loaded,
       onResult: (job, result) => options.onResult(this, job, result),
       ...(options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax }),
-      ...(options.journal === undefined ? {} : { journal: new SimulatedJournal(options.journal, clock) }),
+      ...(options.journal?.folder === undefined
+        ? {}
+        : { journal: new SimulatedJournal(options.journal, options.journal.folder, clock) }),
       readSpace: () => ({ free: 1e12, total: 2e12 }),
     });
     this.store.write(() => {
+      bringTimesBack(this.store, isoTime(clock.nowMs()));
+      endFirstPasses(this.store);
       const names = new Set(this.entries.map(({ runner }) => runner.name));
       for (const flow of JOB_NAMES) {
         const staleAfterS = flow === "reconcile" ? 3 * 86_400 : 300;
@@ -130,6 +139,33 @@ export class ProgramLife {
   trigger(filter: (entry: ScheduleEntry) => boolean): void {
     if (this.#isDead || this.#isStopping) return;
     for (const entry of this.entries) if (filter(entry)) entry.runner.trigger(this.#abort.signal);
+  }
+
+  /** As the command does: a pass of each of these jobs, one after the other, whatever their backoff. */
+  sync(names: ReadonlySet<string>): void {
+    this.#preparing += 1;
+    const end = () => {
+      this.#preparing -= 1;
+    };
+    this.#syncAll(names).then(end, end);
+  }
+
+  async #syncAll(names: ReadonlySet<string>): Promise<void> {
+    for (const { runner, before, endWithBacklog } of this.entries) {
+      if (before !== undefined || !names.has(runner.name) || this.#isDead) continue;
+      const release = endWithBacklog?.();
+      try {
+        let result = await runner.runNow(this.#abort.signal);
+        for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {
+          const dueInMs = dueIn(result) ?? Number.POSITIVE_INFINITY;
+          if (dueInMs > DUE_SOON_MS || this.#isStopping) break;
+          await this.context.clock.sleep(dueInMs);
+          result = await runner.runNow(this.#abort.signal);
+        }
+      } finally {
+        release?.();
+      }
+    }
   }
 
   retryDue(): void {
@@ -163,6 +199,19 @@ export class ProgramLife {
 
   get isBusy(): boolean {
     return this.#preparing > 0 || this.entries.some(({ runner }) => runner.isRunning);
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** The last writes of the jobs before the program ends by itself. */
+  end(): void {
+    try {
+      for (const { atEnd } of this.entries) atEnd?.();
+    } catch {
+      // As in the daemon, the next start recovers.
+    }
   }
 
   /** As on SIGTERM: running passes end at their next step, and are aborted when the daemon would abort them. */

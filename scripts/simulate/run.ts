@@ -4,6 +4,7 @@ import { act } from "./deeds.ts";
 import { end, type Losses } from "./ending.ts";
 import { isUnsafe } from "./forms.ts";
 import { endQuietly } from "./hostile/quiet-day.ts";
+import { checkRestore } from "./journal.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Workshop } from "./workshop.ts";
 import { type Violation, World } from "./world.ts";
@@ -35,6 +36,8 @@ export async function runSchedule(schedule: Schedule, workshop: Workshop): Promi
   let losses: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
   try {
     losses = await withSimulatedDeadlines(world.time, () => play(world, schedule));
+    if (world.violation === undefined && schedule.steps.some((step) => step.do === "journal folder"))
+      await loseDatabase(world, workshop);
   } finally {
     world.close();
     database.giveBack();
@@ -48,6 +51,15 @@ export async function runSchedule(schedule: Schedule, workshop: Workshop): Promi
     isUnsafe: isUnsafe(schedule.forms),
     losses,
   };
+}
+
+async function loseDatabase(world: World, workshop: Workshop): Promise<void> {
+  const { file, giveBack } = workshop.newFile(world.forms);
+  try {
+    await checkRestore(world, file);
+  } finally {
+    giveBack();
+  }
 }
 
 async function play(world: World, { forms, steps }: Schedule): Promise<Losses> {

@@ -138,6 +138,8 @@ export type HostileDeed =
   | { do: "odd status"; order: number; what: OddStatus }
   | { do: "empty"; from: number; to: number; how: "zero" | "remove" }
   | { do: "journal"; ms: number }
+  /** The journal is switched on, or moved to another folder. */
+  | { do: "journal folder"; folder: string }
   | { do: "person"; what: PersonDeed; name: string }
   | { do: "reload"; what: Reload; ms: number }
   /** The service is restored to its state of so long ago. */

@@ -112,6 +112,13 @@ export class Workshop {
     return { file, connection, second, giveBack };
   }
 
+  /** A database that knows its account and has no orders, for one run alone. */
+  newFile({ encoding }: Forms): { file: string; giveBack: () => void } {
+    const file = path.join(this.folder, `bridge-${++this.#count}.db`);
+    copyFileSync(this.#knownIn(encoding), file);
+    return { file, giveBack: () => removeDatabase(file) };
+  }
+
   #copyFor(forms: Forms): Lent {
     const file = path.join(this.folder, `bridge-${++this.#count}.db`);
     copyFileSync(this.#migratedIn(forms.encoding), file);

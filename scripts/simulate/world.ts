@@ -12,6 +12,7 @@ import { type Forms, serviceOptions } from "./forms.ts";
 import { isCached, isOfBefore, type Lie, lacksValues, nameOfScope, OTHERWISE, queuedForMs } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
+import { DeliveryInvariants } from "./invariants/deliveries.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
 import { EmptinessInvariants } from "./invariants/emptiness.ts";
 import { GuardInvariants } from "./invariants/guard.ts";
@@ -76,6 +77,8 @@ export class World implements Scene, Line, CommitHooks {
   /** True acceptances that the bridge was told of, by endpoint. */
   readonly #accepted = new Map<string, number>();
   readonly journal = new JournalDisk();
+  /** The folder of the journal, as it is configured now. */
+  journalFolder: string | undefined;
   /** What a reload has changed. */
   changed: Written = {};
   wasMisinformed = false;
@@ -89,6 +92,8 @@ export class World implements Scene, Line, CommitHooks {
   readonly stuckAnswers = new Set<number>();
   /** Answers that came while no program was there to read them. */
   readonly unheardAnswers = new Set<number>();
+  /** A time that a change bears and that is far ahead of all clocks, without `Date`. */
+  wrongMs: number | undefined;
   /** Of an endpoint that answers few requests. */
   #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */
@@ -115,6 +120,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly discipline: DisciplineInvariants;
   readonly statuses: StatusInvariants;
   readonly emptiness: EmptinessInvariants;
+  readonly deliveries: DeliveryInvariants;
   readonly database: DatabaseInvariants;
   violation: Violation | undefined;
   /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
@@ -153,6 +159,7 @@ export class World implements Scene, Line, CommitHooks {
     this.kind = schedule.world;
     this.machine.wallOffsetMs = schedule.clockMs;
     this.forms = schedule.forms;
+    this.journalFolder = this.forms.journal === true ? "/journal" : undefined;
     this.#connection = database.connection;
     this.#isSchemaWatched = schedule.isGuarded || changesSchema(schedule);
     // What a database was made with that has been used before.
@@ -177,6 +184,7 @@ export class World implements Scene, Line, CommitHooks {
     this.discipline = new DisciplineInvariants(this);
     this.statuses = new StatusInvariants(this);
     this.emptiness = new EmptinessInvariants(this);
+    this.deliveries = new DeliveryInvariants(this);
     this.database = new DatabaseInvariants(this);
   }
 
@@ -238,6 +246,7 @@ export class World implements Scene, Line, CommitHooks {
     if (base_url !== this.#address) this.#onMoved();
     const { path } = loaded.config.imports.stocks;
     if (path !== this.#stocksPath) this.#onOtherPath();
+    this.journal.folder = this.journalFolder;
     const life = new ProgramLife({
       number,
       loaded,
@@ -252,7 +261,7 @@ export class World implements Scene, Line, CommitHooks {
       hooks: this,
       // So that few changes are more than one pass may read.
       pagesMax: this.kind === "hostile" ? PAGES_MAX : undefined,
-      journal: this.forms.journal ? this.journal : undefined,
+      journal: this.journal,
       onLog: (level, message) => this.#onLog(level, message),
       onResult: (of, job, result) => this.#onResult(of, job, result),
     });
@@ -267,7 +276,8 @@ export class World implements Scene, Line, CommitHooks {
     this.position.onStart();
     this.orders.onStart();
     this.emptiness.onStart();
-    this.triggerAll();
+    if (this.forms.cron) life.sync(JOBS);
+    else this.triggerAll();
   }
 
   /** What was learned of the answers there says nothing of those here; positions of each place are its own. */
@@ -286,8 +296,21 @@ export class World implements Scene, Line, CommitHooks {
   #tick(): void {
     this.#nextTick = this.time.at(TICK_MS * this.#pace, () => this.#tick());
     if (!this.isTicking) return;
-    this.life?.retryDue();
-    if (this.#ticks++ % TICKS_PER_MINUTE === 0 || this.#pace > 1) this.triggerAll();
+    if (!this.forms.cron) this.life?.retryDue();
+    if (this.#ticks++ % TICKS_PER_MINUTE !== 0 && this.#pace <= 1) return;
+    if (this.forms.cron) this.#runFromCron();
+    else this.triggerAll();
+  }
+
+  /** Each pass is a process of its own; while the one before it runs, or the ERP holds the lock, there is none. */
+  #runFromCron(): void {
+    const { life } = this;
+    if (life === undefined || life.isBusy || life.isStopping || this.erp.isLocking) return;
+    life.end();
+    if (life.isDead) return;
+    life.die();
+    life.close();
+    this.#start();
   }
 
   triggerAll(): void {
@@ -311,9 +334,11 @@ export class World implements Scene, Line, CommitHooks {
     this.time.at(ENDED_MS, () => {
       if (life.isDead) return;
       if (life.isBusy) this.fail(15, "a pass did not end within the time of a stop");
+      life.end();
+      const isKilled = life.isDead;
       life.die();
       then();
-      this.afterDeath(false, 0);
+      if (!isKilled) this.afterDeath(false, 0);
     });
   }
 
@@ -410,8 +435,9 @@ export class World implements Scene, Line, CommitHooks {
     this.rescued += counts["rescued"] ?? 0;
     this.discipline.onResult(life, job, result);
     this.emptiness.onResult(job, result);
+    const runner = life.entries.find((entry) => entry.runner.name === job)?.runner;
+    this.deliveries.onResult(job, result, runner?.sinceLastStartMs() ?? 0);
     if (job === "statuses") {
-      const runner = life.entries.find((entry) => entry.runner.name === job)?.runner;
       this.statuses.onResult(life.number);
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }

@@ -58,6 +58,13 @@ export function actHostile(world: World, deed: HostileDeed) {
       return void world.time.at(deed.ms, () => {
         world.journal.isFull = false;
       });
+    case "journal folder": {
+      const configure = () => {
+        world.journalFolder = deed.folder;
+      };
+      world.stop(configure);
+      return void world.time.at(10_000, configure);
+    }
     case "flood":
       return flood(world, deed.count);
     case "person":

@@ -79,6 +79,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   // An order that alone asks for a wait for ever is told from the service by asking it again.
   // What stands in a queue has its day after that.
   const untilMs = Math.max(begunMs, world.queuedUntilMs) + DAY_MS;
+  await changeNear(world, untilMs - 5 * MINUTE_MS);
   await goOn(world, untilMs - world.time.elapsedMs - 5 * MINUTE_MS, world.queuedUntilMs > begunMs ? 15 : 5);
   live(world);
   // What the queue has carried out in one moment may be more than a page of changes can tell apart.
@@ -212,27 +213,54 @@ async function changeLate(world: World): Promise<void> {
 
 /** The service's clock was wrong, and no answer tells what it shows: a change is known long before the night all the same. */
 async function changeAfterSkew(world: World): Promise<void> {
-  const { forms, service, versions, auditor, lies, restored } = world;
-  if (world.skewOverMs === undefined || !isSeenAhead(world) || lies.standing.length > 0 || restored.length > 0) return;
-  if (forms.keeps !== "oldest" || forms.sinceAgeMax !== null || forms.limited !== "none" || forms.page < 10) return;
-  if (
-    versions.everOdd.size > 0 ||
-    versions.hasTieOver(forms.page, unitOf(forms)) ||
-    (forms.carry === "changes" && !forms.lines)
-  )
-    return;
+  if (world.skewOverMs === undefined || !isSeenAhead(world) || !isEachChangeShown(world)) return;
+  const { id, isKnown } = await changeOne(world, "after skew");
+  if (id === undefined) return;
+  world.coverage.count("skewed", "a change after it");
+  if (!isKnown) world.fail(16, `order ${id} has changed after the service's clock was wrong, and that is unknown`);
+}
+
+/** So long before a wrong time comes, its coming is to move no position. */
+const NEAR_MS = 40 * MINUTE_MS;
+const IS_PROVEN = "SELECT 1 FROM meta WHERE key = 'ahead' AND value ->> '$.isProven'";
+
+/** A time of a change that was ahead of all clocks was proved wrong: in the hour before it comes, changes are known as soon as before. */
+async function changeNear(world: World, untilMs: number): Promise<void> {
+  const { wrongMs = 0, auditor, machine, service, time } = world;
+  const leftMs = wrongMs - NEAR_MS - service.now();
+  if (leftMs < 0 || leftMs > untilMs - time.elapsedMs) return;
+  await goOn(world, leftMs, 5);
+  const areClocksRight = machine.wallOffsetMs === 0 && service.options.clockOffsetMs === 0;
+  const isProven = auditor.prepare(IS_PROVEN).get() !== undefined;
+  if (!areClocksRight || !isProven || !isEachChangeShown(world)) return;
+  await goOn(world, 3 * MINUTE_MS, 3);
+  const { id, isKnown } = await changeOne(world, "near");
+  if (id === undefined) return;
+  world.coverage.count("wrong time", "a change before it comes");
+  if (!isKnown) world.fail(16, `order ${id} has changed shortly before a wrong time comes, and that is unknown`);
+}
+
+/** Whether the polls show each change of whatever order. */
+function isEachChangeShown({ forms, lies, restored, versions }: World): boolean {
+  if (lies.standing.length > 0 || restored.length > 0 || versions.everOdd.size > 0) return false;
+  if (forms.keeps !== "oldest" || forms.sinceAgeMax !== null || forms.limited !== "none" || forms.page < 10)
+    return false;
+  return !versions.hasTieOver(forms.page, unitOf(forms)) && (forms.carry !== "changes" || forms.lines);
+}
+
+/** Changes an order, and whether that is known long before the night. */
+async function changeOne(world: World, sku: string): Promise<{ id: string | undefined; isKnown: boolean }> {
+  const { service, versions, auditor } = world;
   const sql =
     "SELECT order_id FROM orders WHERE removed_at IS NULL AND order_id NOT IN (SELECT order_id FROM owed_reads)";
   const stored = auditor.prepare(sql).pluck().all() as string[];
   const id = stored.findLast((each) => service.statusOf(each) !== undefined && !versions.isMisleading(each));
-  if (id === undefined) return;
-  service.changeOrder(id, { lines: [{ sku: "after skew", quantity: 1 }] });
+  if (id === undefined) return { id, isKnown: true };
+  service.changeOrder(id, { lines: [{ sku, quantity: 1 }] });
   versions.note(id, service.now());
-  world.coverage.count("skewed", "a change after it");
   await goOn(world, UNKNOWN_MS, 10);
   const payload = auditor.prepare("SELECT payload FROM orders WHERE order_id = ?").pluck().get(id);
-  if (world.violation === undefined && !String(payload).includes('"after skew"'))
-    world.fail(16, `order ${id} has changed after the service's clock was wrong, and that is unknown`);
+  return { id, isKnown: world.violation !== undefined || String(payload).includes(JSON.stringify(sku)) };
 }
 
 /** Time with so many rounds of passes. */
@@ -293,12 +321,15 @@ async function night(world: World): Promise<void> {
   const { life } = world;
   // A round that the trouble has interrupted is finished first; what could not be read in it has its turn in the next.
   const again = life?.entries.filter(({ runner }) => runner.name === "reconcile") ?? [];
-  for (const entry of [...(life?.entries ?? []), ...again]) {
-    const { before, runner } = entry;
+  for (const { before, runner } of [...(life?.entries ?? []), ...again]) {
     if (world.violation !== undefined) return;
     if (before === undefined && runner.name !== "reconcile" && runner.name !== "upkeep") continue;
     await rest(world);
-    life?.triggerNightly(entry);
+    const isNightly = before !== undefined;
+    const entry = world.life?.entries.find(
+      (each) => each.runner.name === runner.name && (each.before !== undefined) === isNightly,
+    );
+    if (entry !== undefined) world.life?.triggerNightly(entry);
     await rest(world);
   }
 }
@@ -309,13 +340,13 @@ function feedsOf({ forms }: World): readonly FeedName[] {
 
 /** What is over leaves no rows for ever: they are gone when they are older than they are to be kept. */
 async function passYear(world: World): Promise<void> {
-  const { auditor, time, life, machine, service } = world;
+  const { auditor, time, machine, service } = world;
   // Where the clocks do not agree history stays.
   if (machine.wallOffsetMs !== 0 || service.options.clockOffsetMs !== 0 || !service.options.dateHeader) return;
   const left = auditor.prepare(OVER);
   // What there is now is noted, and is old a year later.
   await rest(world);
-  life?.trigger(({ runner }) => runner.name === "upkeep");
+  world.life?.trigger(({ runner }) => runner.name === "upkeep");
   await time.pass(1_000);
   await rest(world);
   const before = (left.all() as { name: string; id: number | null }[]).filter(({ id }) => id !== null);
@@ -324,7 +355,7 @@ async function passYear(world: World): Promise<void> {
   time.skip(YEAR_MS);
   world.isTicking = true;
   await goOn(world, 5 * MINUTE_MS, 2);
-  life?.trigger(({ runner }) => runner.name === "upkeep");
+  world.life?.trigger(({ runner }) => runner.name === "upkeep");
   await time.pass(1_000);
   await rest(world);
   const after = left.all() as typeof before;

@@ -90,12 +90,12 @@ export class OrderInvariants {
   #missingInJournal(ids: readonly string[]): string[] {
     const { forms, journal, wasMisinformed } = this.#scene;
     // With its keys in another order a record is the same and no news.
-    if (!forms.journal || forms.shuffleKeys || wasMisinformed) return [];
+    if (journal.folder === undefined || forms.shuffleKeys || wasMisinformed) return [];
     return ids.filter((id) => {
       const payload = (this.#sql("order").get(id) as EventRow | undefined)?.payload;
       if (payload === undefined) return false;
       const first = this.#bodies.find(({ text }) => text.includes(payload));
-      return first?.isBatch === true && !journal.bodies.some((body) => body.includes(payload));
+      return first?.isBatch === true && !journal.entries.some(({ body }) => body.includes(payload));
     });
   }
 
@@ -158,6 +158,7 @@ export class OrderInvariants {
   /** The service has taken something as confirmed. */
   onEntry({ effect }: LedgerEntry) {
     if (effect?.kind !== "confirmed") return;
+    for (const id of effect.orderIds) this.#scene.journal.confirmed.add(id);
     const missing = effect.orderIds.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
     if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
