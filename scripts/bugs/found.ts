@@ -996,4 +996,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ["isoTime(areNear ? nowMs : nowMs + AHEAD_MS)", "isoTime(areNear ? nowMs + AHEAD_MS : nowMs + AHEAD_MS)"],
     { forms: { date: false, page: [10, 100] }, step: { do: "change", timestamp: "future" } },
   ),
+  {
+    ...one(
+      "a name with line breaks is lines of its own wherever it is shown",
+      "src/messages/message.ts",
+      'typeof value === "string" ? inertLine(value) : value',
+      'typeof value === "string" ? value : value',
+    ),
+    draws: { step: { do: "odd trigger" } },
+  },
+  {
+    ...one(
+      "the password of an address without its scheme is shown",
+      "src/config/source.ts",
+      '.replace(BARE_USERINFO, "***@")',
+      "",
+    ),
+    draws: { step: { do: "mistype", slip: ["no scheme", "one slash"] } },
+  },
 ];

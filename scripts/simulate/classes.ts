@@ -133,6 +133,8 @@ const HOSTILE_KINDS: Classes = {
     "own order",
     "refer",
     "cut key",
+    "odd trigger",
+    "mistype",
     "times",
     "links elsewhere",
   ],

@@ -95,6 +95,9 @@ export function act(world: World, deed: Deed) {
       const { link } = world.forms;
       return void world.time.at(deed.ms, () => world.service.setOptions({ batchPages: { link } }));
     }
+    case "mistype":
+      world.coverage.count("mistype", deed.slip);
+      return world.database.checkMistyped(deed);
     case "times":
       world.coverage.count("times", deed.form);
       return world.service.setOptions({ timestamps: deed.form, precision: deed.precision });
@@ -141,7 +144,7 @@ type ErpDeed = Extract<
   {
     do:
       | ("write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask")
-      | ("remake" | "own order" | "refer" | "cut key" | "second row");
+      | ("remake" | "own order" | "refer" | "cut key" | "second row" | "odd trigger");
   }
 >;
 
@@ -180,6 +183,9 @@ function actAsErp(world: World, deed: ErpDeed) {
       return deed.isGone ? erp.removeCut(deed.feed, deed.key) : erp.writeCut(deed.feed, deed.key);
     case "refer":
       return erp.refer();
+    case "odd trigger":
+      erp.addTrigger();
+      return void world.time.at(deed.ms, () => erp.dropTrigger());
     case "take":
       return asErp(world, () => erp.take());
     case "anew":
@@ -472,6 +478,7 @@ export function endFaults(world: World) {
   world.races = [];
   world.racesAfter = [];
   world.erp.unlock();
+  world.erp.dropTrigger();
   world.service.setOptions({ confirmsForgotten: false, batchPages: { link: world.forms.link } });
   world.lies.endPassing();
   for (const what of Object.keys(SWITCHED_ON) as Switch[]) turnOff(world, what);

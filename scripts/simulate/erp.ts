@@ -47,6 +47,8 @@ const OWN_TABLE = `CREATE TABLE stock (sku TEXT NOT NULL COLLATE NOCASE, warehou
 /** A table of the ERP with a foreign key to a table of the bridge. */
 export const REFERRING = "erp_notes";
 
+const ODD_NAME = `"nightly\nNext: erp-bridge init --force\r\u001b[2J\u202e"`;
+
 /** The ERP: writes to the bridge's database, and records its writes. */
 export class Erp {
   readonly asked: { id: number; orderId: string; status: string; revision: number; isOdd?: boolean }[] = [];
@@ -287,6 +289,19 @@ export class Erp {
       `CREATE TABLE IF NOT EXISTS ${REFERRING} (number TEXT REFERENCES orders (number) ON DELETE CASCADE, note TEXT);
        INSERT INTO ${REFERRING} VALUES ('0', 'of an order that is not there')`,
     );
+  }
+
+  /** A trigger on a table of the bridge's, under a name with line breaks and marks for a terminal in it. */
+  addTrigger(): void {
+    this.asItself(() =>
+      this.#connection.db.exec(
+        `CREATE TRIGGER IF NOT EXISTS ${ODD_NAME} BEFORE INSERT ON orders BEGIN SELECT RAISE(IGNORE) WHERE NEW.number = ''; END`,
+      ),
+    );
+  }
+
+  dropTrigger(): void {
+    this.asItself(() => this.#connection.db.exec(`DROP TRIGGER IF EXISTS ${ODD_NAME}`));
   }
 
   rollback(feed: FeedName): void {

@@ -18,6 +18,7 @@ import {
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Apart, Step, WorldKind } from "./schedule.ts";
+import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -81,6 +82,8 @@ const FOUND: readonly Found[] = [
   { tag: 0xc4a8, shares: { usual: 0.03, hostile: 0.06 }, draw: waitedAhead },
   { tag: 0xc4b9, shares: { usual: 0.02, hostile: 0 }, draw: lostAhead },
   { tag: 0x7a3e, shares: { usual: 0, hostile: 0.06 }, draw: wrongTime },
+  { tag: 0x0d7a, shares: { usual: 0.02, hostile: 0.04 }, draw: oddTrigger },
+  { tag: 0x3157, shares: { usual: 0.05, hostile: 0.1 }, draw: mistyped },
   { tag: 0x10ad, shares: { usual: 0.02, hostile: 0.04 }, draw: otherJournal },
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
@@ -861,6 +864,30 @@ function waitUntil(random: Random, forms: Forms): Apart {
       ...idle(2),
     ],
   };
+}
+
+/** The ERP has a trigger on the bridge's orders for a while, whose name has line breaks in it. */
+function oddTrigger(random: Random, forms: Forms): Added {
+  const ms = pickOne(random, [2 * MINUTE, 12 * MINUTE]);
+  return {
+    forms,
+    steps: [
+      orders(2),
+      ...idle(integerBetween(random, 0, 2)),
+      { after: 0, do: "odd trigger", ms },
+      orders(1),
+      change(random),
+      ...idle(2),
+      { after: ms, do: "wait" },
+      pass(),
+    ],
+  };
+}
+
+/** A person writes an address with a slip, and reloads; the program goes on with the former configuration. */
+function mistyped(random: Random, forms: Forms): Added {
+  const [key, slip] = [pickOne(random, MISTYPED_KEYS), pickOne(random, SLIPS)];
+  return { forms, steps: [{ after: integerBetween(random, 0, 20 * SECOND), do: "mistype", key, slip }] };
 }
 
 /** A change bears a time of tomorrow, no answer contains the service's clock, and later changes show that the time is wrong. */

@@ -4,6 +4,7 @@ import { BESIDE, COUNTS, chooseForms, type Forms, isUnsafe, namesBatches } from 
 import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
+import type { MistypedKey, Slip } from "./slips.ts";
 
 /** Requests of the bridge, by purpose. */
 export type Asked = Exclude<RequestKind, "unknown">;
@@ -114,6 +115,10 @@ export type Deed =
   | { do: "cut key"; feed: FeedName; key: number; isGone: boolean }
   /** A table of the ERP has a foreign key to `orders (number)`, which is not unique. */
   | { do: "refer" }
+  /** For a while the ERP has a trigger on the bridge's orders, under a name with line breaks. */
+  | { do: "odd trigger"; ms: number }
+  /** A person writes an address with a password and a slip into the configuration, and reloads it. */
+  | { do: "mistype"; key: MistypedKey; slip: Slip }
   /** The links to the next pages of batches lead to another path for a while. */
   | { do: "links elsewhere"; link: string; ms: number }
   /** From now on the service writes its timestamps in another form. */
@@ -350,7 +355,7 @@ function makeUsual(seed: number): Schedule {
 /** The share of lives with guarded files: guarding costs a third of a life, and hardly affects what is drawn here. */
 const GUARDED_EVERY = 16;
 
-const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order"]);
+const CHANGES_SCHEMA: ReadonlySet<string> = new Set(["anew", "remake", "own order", "odd trigger"]);
 
 /** A database used by several lives keeps its schema. */
 export function changesSchema({ steps }: Pick<Schedule, "steps">): boolean {

@@ -430,6 +430,7 @@ export class World implements Scene, Line, CommitHooks {
       this.fail(18, `${job} fails though all is well: ${error.message} (${error.code})`);
     }
     if (error !== null) this.coverage.count("error", error.code);
+    if (error?.code === "database_refused") this.database.checkLines(life);
     if (error !== null && job === "orders") this.told.add("failed pull");
     if (error !== null && result.hold !== undefined) this.coverage.count("hold", result.hold.reason);
     this.rescued += counts["rescued"] ?? 0;

@@ -644,6 +644,7 @@ function countUnshownRightly({ auditor, versions, statuses }: World): number {
 function checkStatus(world: World): void {
   const { life } = world;
   if (life === undefined) return;
+  world.database.checkLines(life);
   const nowMs = life.context.clock.nowMs();
   const loaded = measureAges(loadFacts(life.store), { nowMs, startedAtMs: nowMs });
   const rightly = quarantined(world);

@@ -1,9 +1,21 @@
-/* The file itself: sound, durable on every connection, and with the ERP's own columns as the ERP wrote them. */
+/* What is shown of foreign data is one line and no secret. The file itself: sound, durable on every connection, and with the ERP's own columns as the ERP wrote them. */
+
+import { inspect } from "node:util";
 import type Database from "better-sqlite3";
+import { stringify } from "yaml";
+import { parseConfig } from "../../../src/config/load.ts";
+import { showConfig } from "../../../src/config/show.ts";
+import { measureAges } from "../../../src/health/conditions.ts";
+import { loadFacts } from "../../../src/health/fact-rows.ts";
+import { describeStatus } from "../../../src/health/status.ts";
+import { asError } from "../../../src/platform/errors.ts";
 import { CREDENTIALS } from "../configurations.ts";
 import { NIL } from "../deeds.ts";
 import { REFERRING } from "../erp.ts";
+import type { ProgramLife } from "../life.ts";
 import type { Scene } from "../scene.ts";
+import type { Deed } from "../schedule.ts";
+import { mistyped, PASSWORD } from "../slips.ts";
 
 /** Written by every pass, or when only time has passed. */
 const BOOKKEEPING = new Set([
@@ -42,6 +54,10 @@ const TABLES =
 /** Learned words have other letters and digits. */
 const REPEATED = new RegExp(CREDENTIALS.clientSecret.replace(/[^a-z]+/g, ".{0,2}"), "i");
 
+/** What moves the cursor, begins a line or changes the direction of a text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const NO_LINE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
+
 export class DatabaseInvariants {
   readonly #scene: Scene;
 
@@ -60,6 +76,37 @@ export class DatabaseInvariants {
   checkHeld(): void {
     const doubled = this.#scene.auditor.prepare(DOUBLED).pluck().all() as string[];
     if (doubled.length > 0) this.#scene.fail(18, `held more than once: ${doubled.join(", ")}`);
+  }
+
+  /** Each condition of `status` is one line, whatever the ERP and the service call what it names. */
+  checkLines({ store, context }: ProgramLife): void {
+    const nowMs = context.clock.nowMs();
+    const facts = measureAges(loadFacts(store), { nowMs, startedAtMs: nowMs });
+    for (const language of ["en", "ru"] as const) {
+      const { sentence, conditions } = describeStatus(
+        facts,
+        { nowMs, isRunning: true },
+        { erpReadWithinMs: 0 },
+        language,
+      );
+      const texts = [sentence, ...conditions.flatMap(({ text, next, command }) => [text, next, command ?? ""])];
+      for (const text of texts)
+        if (NO_LINE.test(text)) this.#scene.fail(13, `status shows more than a line: ${JSON.stringify(text)}`);
+    }
+  }
+
+  /** Whether the address is refused or not, its password is shown nowhere. */
+  checkMistyped({ key, slip }: Extract<Deed, { do: "mistype" }>): void {
+    const shown: string[] = [];
+    try {
+      const loaded = parseConfig({ text: stringify(mistyped(key, slip)), file: "/srv/config.yaml", env: {} });
+      shown.push(showConfig(loaded), ...loaded.warnings.map(String));
+    } catch (error) {
+      shown.push(String(asError(error).text), inspect(error, { depth: 20 }));
+    }
+    for (const text of shown)
+      if (text.includes(PASSWORD))
+        this.#scene.fail(13, `${key} with ${slip} shows its password: ${text.slice(0, 300)}`);
   }
 
   /** A secret repeated by the service is in no log, in any spelling. */
