@@ -296,7 +296,8 @@ export function changeOrder(
     : service.now() - (timestamp.lateByMs ?? 0);
   service.changeOrder(id, { ...content, ...timestamp });
   versions.note(id, timestampMs);
-  if (change.timestamp === "future" && !service.options.dateHeader) world.wrongMs = service.now() + FUTURE_MS;
+  if (change.timestamp === "future" && !service.options.dateHeader)
+    world.wrong = { orderId: id, atMs: service.now() + FUTURE_MS };
 }
 
 /** Whether an order is in a batch that is formed and not confirmed. */

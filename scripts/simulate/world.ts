@@ -92,8 +92,8 @@ export class World implements Scene, Line, CommitHooks {
   readonly stuckAnswers = new Set<number>();
   /** Answers that came while no program was there to read them. */
   readonly unheardAnswers = new Set<number>();
-  /** A time that a change bears and that is far ahead of all clocks, without `Date`. */
-  wrongMs: number | undefined;
+  /** The last order with a change whose time was far ahead of all clocks, without `Date`, and that time. */
+  wrong: { orderId: string; atMs: number } | undefined;
   /** Of an endpoint that answers few requests. */
   #answeredAtMs: number[] = [];
   /** The service itself has refused single records, or confirms. */

@@ -9,6 +9,7 @@ import { measureAges } from "../../../src/health/conditions.ts";
 import { loadFacts } from "../../../src/health/fact-rows.ts";
 import type { Facts } from "../../../src/health/facts.ts";
 import { describeStatus } from "../../../src/health/status.ts";
+import { writeTimestamp } from "../../../src/sandbox/timestamps.ts";
 import { createOrder, endFaults } from "../deeds.ts";
 import {
   confirmedMs,
@@ -226,15 +227,19 @@ const IS_PROVEN = "SELECT 1 FROM meta WHERE key = 'ahead' AND value ->> '$.isPro
 
 /** A time of a change that was ahead of all clocks was proved wrong: in the hour before it comes, changes are known as soon as before. */
 async function changeNear(world: World, untilMs: number): Promise<void> {
-  const { wrongMs = 0, auditor, machine, service, time } = world;
-  const leftMs = wrongMs - NEAR_MS - service.now();
+  const { wrong, auditor, machine, service, time, versions } = world;
+  if (wrong === undefined || service.statusOf(wrong.orderId) === undefined) return;
+  const leftMs = wrong.atMs - NEAR_MS - service.now();
   if (leftMs < 0 || leftMs > untilMs - time.elapsedMs) return;
   await goOn(world, leftMs, 5);
   const areClocksRight = machine.wallOffsetMs === 0 && service.options.clockOffsetMs === 0;
   const isProven = auditor.prepare(IS_PROVEN).get() !== undefined;
   if (!areClocksRight || !isProven || !isEachChangeShown(world)) return;
+  // It may be listed no more, because the order has changed since.
+  service.changeOrder(wrong.orderId, { timestampText: writeTimestamp(wrong.atMs * 1000, service.options) });
+  versions.note(wrong.orderId);
   await goOn(world, 3 * MINUTE_MS, 3);
-  const { id, isKnown } = await changeOne(world, "near");
+  const { id, isKnown } = await changeOne(world, "near", wrong.orderId);
   if (id === undefined) return;
   world.coverage.count("wrong time", "a change before it comes");
   if (!isKnown) world.fail(16, `order ${id} has changed shortly before a wrong time comes, and that is unknown`);
@@ -249,12 +254,18 @@ function isEachChangeShown({ forms, lies, restored, versions }: World): boolean 
 }
 
 /** Changes an order, and whether that is known long before the night. */
-async function changeOne(world: World, sku: string): Promise<{ id: string | undefined; isKnown: boolean }> {
+async function changeOne(
+  world: World,
+  sku: string,
+  but?: string,
+): Promise<{ id: string | undefined; isKnown: boolean }> {
   const { service, versions, auditor } = world;
   const sql =
     "SELECT order_id FROM orders WHERE removed_at IS NULL AND order_id NOT IN (SELECT order_id FROM owed_reads)";
   const stored = auditor.prepare(sql).pluck().all() as string[];
-  const id = stored.findLast((each) => service.statusOf(each) !== undefined && !versions.isMisleading(each));
+  const isMeant = (each: string) =>
+    each !== but && service.statusOf(each) !== undefined && !versions.isMisleading(each);
+  const id = stored.findLast(isMeant);
   if (id === undefined) return { id, isKnown: true };
   service.changeOrder(id, { lines: [{ sku, quantity: 1 }] });
   versions.note(id, service.now());
