@@ -12,8 +12,7 @@ import { isForeign, type Owner } from "../platform/owner.ts";
 import { type ApartFrom, isApart } from "./apart.ts";
 import { configBeside, copyOfPartial } from "./copy-database.ts";
 import { readOwnerOfCopy, readProgress } from "./copy-owner.ts";
-import { readDiskSpace } from "./disk-space.ts";
-import type { DiskSpace } from "./space-rule.ts";
+import { type DiskSpace, readDiskSpace } from "./space-rule.ts";
 
 /**
  * Creates the folder where it is missing, and removes what interrupted copies left in it. Returns whether it is on

@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 
@@ -38,4 +39,10 @@ export function judgeSpace(space: DiskSpace, isStopped: boolean): "room" | "low"
 /** `90 MB`, `1.5 GB` */
 export function sizeOf(bytes: number): Message {
   return m.common.size({ bytes });
+}
+
+/** Space of a folder's file system. Throws where the folder does not exist. */
+export function readDiskSpace(folder: string): DiskSpace {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  return { free: bavail * bsize, total: blocks * bsize };
 }

@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { readDiskSpace } from "../backup/disk-space.ts";
-import { judgeSpace, sizeOf } from "../backup/space-rule.ts";
+import { judgeSpace, readDiskSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { refuseOtherAccount } from "../daemon/account.ts";
 import { probeService } from "../daemon/ask-outside.ts";

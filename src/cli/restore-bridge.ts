@@ -22,7 +22,6 @@ import { lookAtNewestCopy } from "../backup/backup-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
 import { readProgress } from "../backup/copy-owner.ts";
-import { readDiskSpace } from "../backup/disk-space.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
@@ -35,7 +34,7 @@ import {
   raiseNumbers,
   reportGap,
 } from "../backup/settle.ts";
-import { sizeOf } from "../backup/space-rule.ts";
+import { readDiskSpace, sizeOf } from "../backup/space-rule.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { accountOf } from "../daemon/account.ts";
 import { lookElsewhere, settleElsewhere } from "../daemon/newer-elsewhere.ts";

@@ -1,6 +1,6 @@
 import { BackUp } from "../backup/back-up.ts";
 import { BatchJournal } from "../backup/batch-journal.ts";
-import { readDiskSpace } from "../backup/disk-space.ts";
+import { readDiskSpace } from "../backup/space-rule.ts";
 import { type ReadSpace, WatchDisk } from "../backup/watch-disk.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";

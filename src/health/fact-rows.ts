@@ -6,8 +6,7 @@
 import path from "node:path";
 import { eq, getViewSelectedFields } from "drizzle-orm";
 import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
-import { readDiskSpace } from "../backup/disk-space.ts";
-import type { DiskSpace } from "../backup/space-rule.ts";
+import { type DiskSpace, readDiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
 import { journalSince } from "../database/file/foreign-journal.ts";
 import { problemOf } from "../database/log/progress.ts";
