@@ -391,7 +391,7 @@ function makeHostile(seed: number): Schedule {
   // What is lost under these is lost whatever a client does, and orders that are kept for a while only are gone after a day.
   while (isUnsafe(forms)) forms = chooseForms(random);
   forms = { ...forms, retention: false };
-  const steps: Step[] = [
+  let steps: Step[] = [
     { after: 0, do: "orders", count: integerBetween(random, 1, 4) },
     { after: 0, do: "write", feed: "stocks", key: integerBetween(random, 0, 3), how: "upsert" },
   ];
@@ -406,6 +406,9 @@ function makeHostile(seed: number): Schedule {
   const count = random() < 0.85 ? integerBetween(random, 1, 3) : integerBetween(random, 4, 7);
   for (let index = 0; index < count; index++) steps.push(...chooseHostile(random, forms));
   const found = drawFound(seed, "hostile", forms);
+  // What an answer may hide of a delivery was chosen for confirms that name it, which they may do no more.
+  const isHidden = namesBatches(forms) && !namesBatches(found.forms);
+  if (isHidden) steps = steps.filter((step) => step.do !== "lie" || step.lie.on !== "orders");
   forms = found.forms;
   steps.unshift(...found.first);
   // What a cache has kept without a date is what any answer looks like.
