@@ -919,6 +919,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { guard: true }, step: { do: "clock", ms: [86_400_000, 31_536_000_000] } },
   },
   tested(
+    "test/pass/interval.test.ts",
+    "an interval that begins anew with each process",
+    { in: "begin", find: "leftMs(loadMeta(store, this.#key), clock.nowMs(), this.#everyMs)", replace: "this.#everyMs" },
+    "src/pass/interval.ts",
+  ),
+  tested(
     "test/backup/back-up.test.ts",
     "a journal on another disk shortened by copies that are lost with the database",
     { in: "reachedBy", find: "isApart(folder, database) && !isApart(file, database)", replace: "folder === file" },

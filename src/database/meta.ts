@@ -40,6 +40,8 @@ export type MetaKey =
   | "copies"
   | "copy_names"
   | "unlisted_changes"
+  | "held_read"
+  | "unnamed_read"
   | RestKey;
 
 /** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */

@@ -28,6 +28,8 @@ describe("a record that came without a usable id", () => {
     ["other keys first", (text, id) => text.replace(`"${id}"`, "null").replace("{", '{ "order_id": null, ')],
   ])("is released, with a trace, once its order is stored: %s", async (_, spoil) => {
     const test = await startFollowed(2);
+    // The first pass of all checks the records, then one an hour.
+    await test.poll();
     const id = test.sandbox.service.createOrder();
     await serve(test, [spoil(test.sandbox.service.newestText(id)!, id)]);
     expect(held(test)).toMatchObject([{ state: "held" }]);

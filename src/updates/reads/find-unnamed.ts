@@ -18,6 +18,7 @@ import { mappingOfKind, type OrderRules } from "../../orders/order-rules.ts";
 import { commit } from "../../pass/commit.ts";
 import { type HeldUnnamed, loadHeldUnnamed, releaseRead, releaseStored } from "../../pass/held-rows.ts";
 import { reachOf } from "../../pass/holds.ts";
+import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
@@ -51,7 +52,7 @@ export class FindUnnamed {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
-  #lookAtMs: number;
+  readonly #interval: Interval;
   /** The record checked last. */
   #before = FIRST;
   /** By id of the record; monotonic. */
@@ -61,13 +62,12 @@ export class FindUnnamed {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
-    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+    this.#interval = new Interval(context, "unnamed_read", LOOK_EVERY_MS);
   }
 
   async look(signal: AbortSignal): Promise<void> {
     const { store, clock, log, isStopping } = this.#context;
-    if (clock.monotonicMs() < this.#lookAtMs) return;
-    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    if (!(await this.#interval.begin(signal))) return;
     const reads = new ReadPass(this.#context, this.#reader, { signal });
     const pass = { reads, left: READS_PER_LOOK, readSince: loadMeta(store, "orders_read") ?? "", signal };
     let found = 0;

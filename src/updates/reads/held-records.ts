@@ -30,6 +30,7 @@ import {
   type StoredCopy,
 } from "../../pass/held-rows.ts";
 import { reachOf } from "../../pass/holds.ts";
+import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { deleteQueuedRead, loadQueuedRead, requestRead } from "../../pass/position-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
@@ -61,7 +62,7 @@ export class HeldRecords {
   readonly #reader: OrderReader;
   readonly #looks: LostLooks;
   readonly #unnamed: FindUnnamed;
-  #lookAtMs: number;
+  readonly #interval: Interval;
   /** The last records checked: the next check continues with older ones. */
   #before = { named: FIRST, unnamed: FIRST, old: FIRST };
   #oldAtMs = 0;
@@ -72,7 +73,7 @@ export class HeldRecords {
     this.#reader = reader;
     this.#looks = looks;
     this.#unnamed = new FindUnnamed(context, rules, reader);
-    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+    this.#interval = new Interval(context, "held_read", LOOK_EVERY_MS);
   }
 
   async look(signal: AbortSignal): Promise<void> {
@@ -82,8 +83,7 @@ export class HeldRecords {
       this.#oldAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
       await this.#countOld(signal);
     }
-    if (clock.monotonicMs() < this.#lookAtMs) return;
-    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    if (!(await this.#interval.begin(signal))) return;
     await this.#releaseStored(signal);
     await this.#readSome(signal);
   }
