@@ -919,6 +919,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { guard: true }, step: { do: "clock", ms: [86_400_000, 31_536_000_000] } },
   },
   tested(
+    "test/health/alerts.test.ts",
+    "a receiver that missed an alert of a problem that is over counts as unreachable for ever",
+    { in: "#notify", find: "?? missed ?? undefined", replace: "?? (missed === null ? undefined : undefined)" },
+    "src/health/send-alerts.ts",
+  ),
+  tested(
     "test/pass/interval.test.ts",
     "an interval that begins anew with each process",
     { in: "begin", find: "leftMs(loadMeta(store, this.#key), clock.nowMs(), this.#everyMs)", replace: "this.#everyMs" },

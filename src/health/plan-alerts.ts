@@ -107,6 +107,15 @@ function listChanges(notified: Notified, conditions: readonly Alertable[], settl
 
 const DIGEST_LINES_MAX = 30;
 
+/**
+ * The message for a receiver that could not be reached and gets nothing else now: what it missed is over, or waits
+ * for the limits. Without it the receiver would count as unreachable until the next problem.
+ * @param since UTC, ISO 8601
+ */
+export function planMissed(notified: Notified, since: string): PlannedAlert {
+  return { message: { kind: "recovery", subject: "alerts", text: m.health.alertsMissed({ since }) }, notified };
+}
+
 function digestOf(changes: readonly Change[]): AlertMessage {
   const lines = changes.slice(0, DIGEST_LINES_MAX).map(({ message }) => message.text);
   const rest = changes.length - lines.length;

@@ -14,7 +14,7 @@ import { alertNameOf } from "./alert-names.ts";
 import type { Channels } from "./channels.ts";
 import { describeCondition, describeRecovery, statusWords } from "./condition-words.ts";
 import { type Condition, keyOf, levelOf, traitOf } from "./conditions.ts";
-import { type Alertable, type AlertMessage, lowerLevel, planAlert } from "./plan-alerts.ts";
+import { type Alertable, type AlertMessage, lowerLevel, planAlert, planMissed } from "./plan-alerts.ts";
 import type { Watched } from "./watched.ts";
 
 export interface Receiver {
@@ -92,7 +92,8 @@ export class SendAlerts {
     for (let messages = 0; messages < MESSAGES_PER_LOOK; messages++) {
       if (!this.#channels.mayTry(name)) return;
       const state = this.#channels.get(name);
-      const plan = planAlert(state.told, { ...now, nowMs: clock.nowMs() });
+      const missed = state.failing && planMissed(state.told, state.failing.since);
+      const plan = planAlert(state.told, { ...now, nowMs: clock.nowMs() }) ?? missed ?? undefined;
       if (plan === undefined) break;
       try {
         const { text } = plan.message;

@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { runProgram } from "../../src/platform/run-program.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -152,6 +153,28 @@ describe("alerts of the daemon", () => {
     expect(test.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'alerts'")[0]?.value).toContain(
       '"failing":null',
     );
+  });
+
+  it("that were over before they could be sent are told of once the receiver is back, and no longer in status", async () => {
+    const receiver = await startReceiver();
+    const test = await startTestBridge({ settings: { alerts: { webhook: receiver.url } } });
+    const look = async () => {
+      test.clock.advance(MINUTE_MS);
+      await test.bridge.watch.look();
+      return loadFacts(test.bridge.store).undelivered?.length;
+    };
+    receiver.answer(500);
+    test.sandbox.faults.add(refuseAll);
+    await test.run("orders");
+    expect(await look()).toBe(1);
+    test.bridge.store.db.prepare("DELETE FROM holds").run();
+    expect(await look()).toBe(1);
+    receiver.answer(204);
+    expect(await look()).toBe(0);
+    expect(receiver.messages().at(-1)).toMatchObject({ kind: "recovery", subject: "alerts" });
+    const { length } = receiver.received;
+    await look();
+    expect(receiver.received).toHaveLength(length);
   });
 
   itWhole(

@@ -5,6 +5,7 @@ export const health = {
   channelWorks: ({ name }: { name: string }) => `${name}: can be reached again.`,
   channelFails: ({ name, error }: { name: string; error: Said }) => `${name}: ${error} The flows go on.`,
   changesAtOnce: ({ count }: { count: number }) => `${counted(count, "change")} at once:`,
+  alertsMissed: ({ since }: { since: string }) => `Alerts arrive here again; since ${since} they could not be sent.`,
   testAlert: "This is a test: alerts of erp-bridge arrive here.",
   timesPutRight: "Times that this machine's clock had written while it was wrong were put right.",
   clockAgrees: "This machine's clock agrees with the service's again.",

@@ -4,6 +4,7 @@ export const health = {
   channelWorks: ({ name }) => `${name}: связь восстановлена.`,
   channelFails: ({ name, error }) => `${name}: ${error} Обмен продолжается.`,
   changesAtOnce: ({ count }) => `Изменений сразу: ${count}:`,
+  alertsMissed: ({ since }) => `Оповещения снова приходят; с ${since} отправить их не удавалось.`,
   testAlert: "Это проверка: сюда приходят оповещения erp-bridge.",
   timesPutRight: "Времена, записанные, пока часы этой машины шли неверно, исправлены.",
   clockAgrees: "Часы этой машины снова сходятся с часами сервиса.",
