@@ -925,6 +925,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/send-alerts.ts",
   ),
   tested(
+    "test/statuses/status-kept.test.ts",
+    "a cancellation in a record that looks like another order's does not count",
+    { in: "loadHeldUnder", find: "@orderId || '!'", replace: "@orderId || ' '" },
+    "src/pass/held-rows.ts",
+  ),
+  tested(
     "test/pass/interval.test.ts",
     "an interval that begins anew with each process",
     { in: "begin", find: "leftMs(loadMeta(store, this.#key), clock.nowMs(), this.#everyMs)", replace: "this.#everyMs" },

@@ -68,6 +68,8 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
 /** Larger records are not searched. */
 const LOOKED_INTO_BYTES = 1_000_000;
 
+const HELD_TEXT = `iif(octet_length(payload) <= ${LOOKED_INTO_BYTES}, payload, '') AS text, first_seen_at AS since`;
+
 /** A held record of one order. `payload` is empty if the record is too large. */
 export function loadHeldOf(
   store: Store,
@@ -76,10 +78,24 @@ export function loadHeldOf(
 ): { text: string; since: string }[] {
   return store
     .prepare<{ text: string; since: string }>(
-      `SELECT iif(octet_length(payload) <= ${LOOKED_INTO_BYTES}, payload, '') AS text, first_seen_at AS since FROM quarantine INDEXED BY quarantine_record
+      `SELECT ${HELD_TEXT} FROM quarantine INDEXED BY quarantine_record
        WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`,
     )
     .all(kind, reference);
+}
+
+/** The same of all records that name the order by its id, whatever else they name (`orderReference`). */
+export function loadHeldUnder(
+  store: Store,
+  kind: BadRecord["kind"],
+  orderId: string,
+): { text: string; since: string }[] {
+  return store
+    .prepare<{ text: string; since: string }>(
+      `SELECT ${HELD_TEXT} FROM quarantine INDEXED BY quarantine_record WHERE kind = @kind AND state = 'held'
+         AND coalesce(reference, '') >= @orderId AND coalesce(reference, '') < @orderId || '!'`,
+    )
+    .all({ kind, orderId });
 }
 
 export interface HeldOrder {

@@ -14,7 +14,7 @@ import { isUnnamed, mayBeOf } from "../../orders/named-orders.ts";
 import { loadOrderMark, loadOrderNumber } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { isOddStatus } from "../../orders/status-names.ts";
-import { loadHeldOf, loadHeldWith } from "../../pass/held-rows.ts";
+import { loadHeldUnder, loadHeldWith } from "../../pass/held-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
@@ -129,7 +129,7 @@ function loadKept(store: Store, rules: OrderRules, { orderId, at }: { orderId: s
   const waiting =
     queued === undefined || queued.record === "" ? [] : [{ ...queued, text: queued.record, isNamed: true, isTried }];
   const held = (["batch", "update", "snapshot"] as const).flatMap((source) =>
-    loadHeldOf(store, BAD_KIND[source], orderId).map((each) => ({ ...each, source, isNamed: true, isTried: true })),
+    loadHeldUnder(store, BAD_KIND[source], orderId).map((each) => ({ ...each, source, isNamed: true, isTried: true })),
   );
   const unnamed = queued === undefined ? [] : loadUnnamed(store, rules, order).map((each) => ({ ...each, isTried }));
   for (const each of unnamed) if (queued !== undefined && queued.since > each.since) each.since = queued.since;
