@@ -921,7 +921,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/health/alerts.test.ts",
     "a receiver that missed an alert of a problem that is over counts as unreachable for ever",
-    { in: "#notify", find: "?? missed ?? undefined", replace: "?? (missed === null ? undefined : undefined)" },
+    { in: "#notify", find: "planMissed(state.told, state.failing.since)", replace: "undefined" },
     "src/health/send-alerts.ts",
   ),
   tested(

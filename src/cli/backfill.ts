@@ -26,7 +26,7 @@ const FILE_BYTES_MAX = 20_000_000;
 const ROWS_PER_COMMIT = 1_000;
 const NAMES_SHOWN = 5;
 
-/** Both as read: `from` is a time as stored, `names` are without repetitions. */
+/** The same after reading: `from` as times are stored, `names` without repetitions. */
 export interface Backfill {
   from: string | undefined;
   names: readonly string[];

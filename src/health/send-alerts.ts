@@ -92,8 +92,9 @@ export class SendAlerts {
     for (let messages = 0; messages < MESSAGES_PER_LOOK; messages++) {
       if (!this.#channels.mayTry(name)) return;
       const state = this.#channels.get(name);
-      const missed = state.failing && planMissed(state.told, state.failing.since);
-      const plan = planAlert(state.told, { ...now, nowMs: clock.nowMs() }) ?? missed ?? undefined;
+      const plan =
+        planAlert(state.told, { ...now, nowMs: clock.nowMs() }) ??
+        (state.failing === null ? undefined : planMissed(state.told, state.failing.since));
       if (plan === undefined) break;
       try {
         const { text } = plan.message;

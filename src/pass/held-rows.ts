@@ -84,7 +84,10 @@ export function loadHeldOf(
     .all(kind, reference);
 }
 
-/** The same of all records that name the order by its id, whatever else they name (`orderReference`). */
+/**
+ * The same of all records under the order's id, alone or with a number after a space (`orderReference`). The character
+ * after the space is `!`.
+ */
 export function loadHeldUnder(
   store: Store,
   kind: BadRecord["kind"],

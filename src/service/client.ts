@@ -328,7 +328,7 @@ export class ServiceClient {
     return shown === text ? body : Buffer.from(shown);
   }
 
-  /** By the service's own clock, on which it reckons the times that it names; by this machine's where it shows none. */
+  /** When the answer was made, by the service's clock, which its times are of; by this machine's where it sends no `Date`. */
   #answeredMs({ headers }: Dispatcher.ResponseData): number {
     const dateMs = Date.parse(firstOf(headers["date"]) ?? this.serviceNow ?? "");
     return Number.isNaN(dateMs) ? this.#options.clock.nowMs() : dateMs;

@@ -9,24 +9,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { openReadOnly } from "../../src/database/connection.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
+import { asUser, SHARED_GROUP } from "../support/as-user.ts";
 import { tempFolder } from "../support/temp.ts";
 
-const [DAEMON, USER, SHARED] = [64_001, 64_003, 64_005];
+const [DAEMON, USER] = [64_001, 64_003];
 const LOGS = ["-wal", "-shm"];
-
-function as<Result>(user: number, act: () => Result): Result {
-  const groups = process.getgroups?.() ?? [];
-  process.setgroups?.([SHARED]);
-  process.setegid?.(user);
-  process.seteuid?.(user);
-  try {
-    return act();
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(0);
-    process.setgroups?.(groups);
-  }
-}
 
 /** A database of the daemon's in a folder that its group may write. */
 function makeDatabase(mode: number) {
@@ -37,8 +24,8 @@ function makeDatabase(mode: number) {
   const file = path.join(folder, "bridge.db");
   const store = openStore({ path: file, migrationsFolder: MIGRATIONS_FOLDER, mode: "daemon" });
   store.close();
-  chownSync(folder, DAEMON, SHARED);
-  chownSync(file, DAEMON, SHARED);
+  chownSync(folder, DAEMON, SHARED_GROUP);
+  chownSync(file, DAEMON, SHARED_GROUP);
   chmodSync(folder, 0o2770);
   chmodSync(file, mode);
   const write = () => {
@@ -55,18 +42,18 @@ function makeDatabase(mode: number) {
     file,
     logs: () => LOGS.filter((suffix) => existsSync(`${file}${suffix}`)),
     read: (user = USER) =>
-      as(user, () => {
+      asUser(user, () => {
         const reader = openReadOnly(file);
         reader.db.prepare("SELECT * FROM meta").all();
         reader.close();
       }),
     /** A daemon that runs meanwhile. */
     beside: (act: () => void) => {
-      const db = as(DAEMON, write);
+      const db = asUser(DAEMON, write);
       act();
-      as(DAEMON, () => db.close());
+      asUser(DAEMON, () => db.close());
     },
-    write: () => as(DAEMON, () => void write().close()),
+    write: () => asUser(DAEMON, () => void write().close()),
   };
 }
 
@@ -102,7 +89,7 @@ describe.runIf(process.geteuid?.() === 0)("a command of a user who may write the
         hint: expect.toSatisfy((hint) => `${hint}`.includes(`--reference=${file} ${file}-wal`)),
       }),
     );
-    for (const suffix of LOGS) chownSync(`${file}${suffix}`, DAEMON, SHARED);
+    for (const suffix of LOGS) chownSync(`${file}${suffix}`, DAEMON, SHARED_GROUP);
     write();
   });
 

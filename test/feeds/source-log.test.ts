@@ -9,28 +9,23 @@ import Database from "better-sqlite3";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { FeedRules } from "../../src/feeds/feed.ts";
 import { openSource } from "../../src/feeds/source/source-reader.ts";
+import { asUser, SHARED_GROUP } from "../support/as-user.ts";
 import { tempFolder } from "../support/temp.ts";
 import { isWhole } from "../support/whole.ts";
 
-const [ERP, BRIDGE, SHARED] = [64_001, 64_003, 64_005];
+const [ERP, BRIDGE] = [64_001, 64_003];
 const LOGS = ["-wal", "-shm"];
 const RULES = { name: "stocks", table: "goods", query: null, keys: ["sku"], columns: ["sku", "quantity"] };
 
-function as<Result>(user: number, act: () => Result): Result {
-  const groups = process.getgroups?.() ?? [];
-  process.setgroups?.([SHARED]);
-  process.setegid?.(user);
-  process.seteuid?.(user);
-  try {
-    return act();
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(0);
-    process.setgroups?.(groups);
-  }
-}
-
-function makeErp({ mode, group = SHARED, folderMode = 0o2770 }: { mode: number; group?: number; folderMode?: number }) {
+function makeErp({
+  mode,
+  group = SHARED_GROUP,
+  folderMode = 0o2770,
+}: {
+  mode: number;
+  group?: number;
+  folderMode?: number;
+}) {
   const base = tempFolder("erp");
   chmodSync(base, 0o755);
   const folder = path.join(base, "data");
@@ -40,7 +35,7 @@ function makeErp({ mode, group = SHARED, folderMode = 0o2770 }: { mode: number; 
   made.pragma("journal_mode = WAL");
   made.exec("CREATE TABLE goods (sku, quantity); INSERT INTO goods VALUES ('A', 1)");
   made.close();
-  chownSync(folder, ERP, SHARED);
+  chownSync(folder, ERP, SHARED_GROUP);
   chownSync(file, ERP, group);
   chmodSync(folder, folderMode);
   chmodSync(file, mode);
@@ -48,9 +43,9 @@ function makeErp({ mode, group = SHARED, folderMode = 0o2770 }: { mode: number; 
   return {
     file,
     logs: () => LOGS.filter((suffix) => existsSync(`${file}${suffix}`)),
-    open: () => as(ERP, () => new Database(file)),
+    open: () => asUser(ERP, () => new Database(file)),
     write: () =>
-      as(ERP, () => {
+      asUser(ERP, () => {
         const db = new Database(file);
         try {
           db.exec("UPDATE goods SET quantity = quantity + 1");
@@ -60,13 +55,13 @@ function makeErp({ mode, group = SHARED, folderMode = 0o2770 }: { mode: number; 
       }),
     /** As an earlier version of the bridge did. */
     leaveLog: () =>
-      as(BRIDGE, () => {
+      asUser(BRIDGE, () => {
         const db = new Database(file, { readonly: true });
         db.prepare("SELECT * FROM goods").all();
         db.close();
       }),
     read: () =>
-      as(BRIDGE, () => {
+      asUser(BRIDGE, () => {
         const reader = openSource(rules as unknown as FeedRules, "");
         const found = [...reader.rows({ exactly: false })];
         reader.close();
@@ -133,7 +128,7 @@ describe.runIf(process.geteuid?.() === 0)("a file in WAL mode that another user 
     expect(erp.write).toThrow("attempt to write a readonly database");
     expect(erp.read).toThrow(refused(HAS));
     expect(erp.logs()).toEqual(LOGS);
-    for (const suffix of LOGS) chownSync(`${erp.file}${suffix}`, ERP, SHARED);
+    for (const suffix of LOGS) chownSync(`${erp.file}${suffix}`, ERP, SHARED_GROUP);
     expect(erp.read()).toHaveLength(1);
     erp.write();
     expect(erp.read).toThrow(refused(WOULD));

@@ -186,7 +186,10 @@ export async function absorbKeys(
   return all;
 }
 
-/** Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how many were not looked at, and those that are left for another transaction. */
+/**
+ * Stores what was found, in one transaction: no write of the ERP falls between reading a row and deciding. Returns how
+ * many were not looked at, and those that are left for another transaction.
+ */
 export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,

@@ -127,7 +127,7 @@ function namesArticle(
     rules.identity.every((steps, at) => said[at] === "" || said[at] === (textAt(record, steps) ?? said[at]));
 }
 
-/** The found keys that have to be absorbed: the others would change nothing, apart from some that were not compared. */
+/** The found keys that have to be absorbed, and those that were not compared; the others would change nothing. */
 export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
   const { differences, unseen, left } = diffKeys(store, rules, found);
   const changed = differences.filter(({ found: { key, rows }, plan, known }) =>

@@ -57,7 +57,10 @@ export class RowStage {
     if (keep.run(...at, 0, ...values).changes === 0) keep.run(...at, 1, ...values);
   }
 
-  /** The next staged keys after `after`, as many as are in memory at a time, each with its rows: two where the key is not unique in the source. */
+  /**
+   * The next staged keys after `after`, as many as are in memory at a time, each with its rows: two where the key is not
+   * unique in the source.
+   */
   load(after: readonly string[] | undefined, limit: number): FoundKey[] {
     const beyond = after === undefined ? "" : `WHERE (${KEY}) > (?, ?, ?, ?)`;
     return this.#read(

@@ -62,7 +62,10 @@ export function markKeyDirty(store: Store, rules: FeedRules, key: readonly strin
     .run(rules.feedId, ...paddedKey(key));
 }
 
-/** Removes a processed key. Returns the number of removed keys: 0 where it was not dirty. Keys that are too large are removed together. */
+/**
+ * Removes a processed key. Returns the number of removed keys: 0 where it was not dirty. Keys that are too large are
+ * removed together.
+ */
 export function deleteDirtyKey(store: Store, rules: FeedRules, key: KeyValues): number {
   if (key.includes(null)) {
     const isTooLarge = `${bytesInSql(DIRTY.slice(0, rules.keys.length))} > ${ROW_BYTES_MAX}`;
