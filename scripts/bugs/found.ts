@@ -508,9 +508,9 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "another order under the id of a stored one taken for a version of it",
-      "src/orders/ingest-orders.ts",
-      "isOtherOrder(said, other, options.rules.plan.timezone)",
-      "record.hash.length === 0",
+      "src/orders/other-order.ts",
+      "isOtherOrder(said, other, rules.plan.timezone)",
+      "orderId.length === 0",
     ),
     draws: { step: { do: "one id", what: "known" } },
   },
@@ -929,6 +929,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "a cancellation in a record that looks like another order's does not count",
     { in: "loadHeldUnder", find: "@orderId || '!'", replace: "@orderId || ' '" },
     "src/pass/held-rows.ts",
+  ),
+  tested(
+    "test/updates/other-order.test.ts",
+    "an order under whose id another one is stored is never stored",
+    { in: "planOther", find: 'source !== "snapshot"', replace: 'source.endsWith("t")' },
+    "src/orders/plan-other.ts",
+  ),
+  tested(
+    "test/updates/other-order.test.ts",
+    "an order replaced by another one under its id is in no place any more",
+    { in: "replaceByOther", find: "if (isElsewhere) return;", replace: 'if (number !== "") return;' },
+    "src/orders/other-order.ts",
+  ),
+  tested(
+    "test/updates/other-order.test.ts",
+    "an order read as either of two in turn goes to and fro",
+    { in: "releaseShown", find: "orderId, shown?.reference", replace: "orderId.slice(1), shown?.reference" },
+    "src/orders/other-order.ts",
   ),
   tested(
     "test/pass/interval.test.ts",

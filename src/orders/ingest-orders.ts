@@ -16,11 +16,9 @@ import {
   ORDER_KINDS,
   type OrderSource,
   type OrderValues,
-  orderReference,
   readOrderValues,
 } from "../records/order-mapping.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
-import { fieldOf, isOtherOrder } from "../records/same-order.ts";
 import { comparedTime, storeOvertaken } from "./cancellation.ts";
 import { judgeEcho, loadAccepted, reopenRequests, settleEchoes } from "./echo-rows.ts";
 import { type GoodRecord, type IngestOptions, type IngestResult, isUnchanged } from "./ingest-options.ts";
@@ -36,6 +34,7 @@ import {
   saveServiceId,
   saveSourceHash,
 } from "./order-rows.ts";
+import { findOther, holdOther, type KnownOrder, type OtherOrder, releaseShown, replaceByOther } from "./other-order.ts";
 import {
   type EventPlan,
   type IncomingOrder,
@@ -87,16 +86,14 @@ function ingestGood(options: IngestOptions, record: GoodRecord): IngestResult {
 
 /** The same record as before. */
 function ingestKnown({ store, mapping, at }: IngestOptions, record: GoodRecord, mark: OrderMark): IngestResult {
-  if (mapping.source === "snapshot") deleteFirstLook(store, record.orderId);
+  if (mapping.source === "snapshot") {
+    deleteFirstLook(store, record.orderId);
+    releaseShown(store, record.orderId);
+  }
   if (mark.removedAt === null) return "same";
   // The order was marked as removed, but a known record of it is served: the service has it.
   requestRead(store, record, at);
   return "owed";
-}
-
-interface KnownOrder {
-  mark: OrderMark;
-  stored: StoredOrder;
 }
 
 /** A record that can be stored. */
@@ -107,6 +104,8 @@ interface Usable {
   isOpen: boolean;
   /** A part that the order had before, and may lack. */
   lost: LostPart | undefined;
+  /** The order is another one than the stored one, which it replaces. */
+  other: OtherOrder | undefined;
 }
 
 /** Returns what is to be stored, or quarantines the record. */
@@ -118,14 +117,12 @@ function readUsable(
   const { store, mapping, isDamaged = false } = options;
   const { source } = mapping;
   const { orderId } = record;
-  const said = { text, mapping };
-  const other = known && { text: known.stored.payload, mapping: options.rules[known.mark.payloadSource] };
   // Before anything is stored: a good record of the known order would release what is held under its id.
-  if (other !== undefined && !isDamaged && isOtherOrder(said, other, options.rules.plan.timezone)) {
-    const [number = "", createdAt = ""] = [fieldOf(said, "number"), fieldOf(said, "created_at")];
-    const reason = m.orders.idOfOtherOrder({ path: mapping.paths.order_id.text, number, createdAt });
-    return quarantineRecord(options, record, reason, orderReference(orderId, number));
-  }
+  const other =
+    known === undefined || isDamaged ? undefined : findOther(options.rules, record, { said: { text, mapping }, known });
+  if (source === "snapshot") releaseShown(store, orderId, other);
+  const held = other && holdOther(options, record, other);
+  if (held !== undefined) return held;
   const read = readOrderValues(options.bytes, record.span, mapping);
   if ("reason" in read) {
     const result = quarantineRecord(options, record, read.reason, orderId);
@@ -140,14 +137,14 @@ function readUsable(
     lost === undefined ||
     lost === options.acceptedLoss ||
     isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
-  if (counts) return { text, values, isCancelled, isOpen, lost };
+  if (counts) return { text, values, isCancelled, isOpen, lost, other };
   if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
   const { status } = values;
   const isOdd = lost === "status" && judged.isOddStatus && status !== null;
   return quarantineRecord(options, record, isOdd ? m.orders.oddStatus({ status }) : LOST_WORDS[lost], orderId);
 }
 
-function ingestNew(options: IngestOptions, record: GoodRecord, { lost, ...usable }: Usable): IngestResult {
+function ingestNew(options: IngestOptions, record: GoodRecord, { lost, other: _, ...usable }: Usable): IngestResult {
   const { store, mapping, at } = options;
   const { orderId, serviceId, hash } = record;
   saveNewOrder(store, { ...usable, source: mapping.source, hash, at, orderId, serviceId });
@@ -160,7 +157,7 @@ function ingestNew(options: IngestOptions, record: GoodRecord, { lost, ...usable
 function ingestVersion(
   options: IngestOptions,
   record: GoodRecord,
-  { lost: _, ...usable }: Usable,
+  { lost: _, other, ...usable }: Usable,
   { mark, stored: loaded }: KnownOrder,
 ): IngestResult {
   const { store, mapping, isDamaged = false } = options;
@@ -205,6 +202,7 @@ function ingestVersion(
       return "refreshed";
     case "apply": {
       keepContentHash(store, mark, payloadContentHash);
+      if (other !== undefined) replaceByOther(options, { orderId: record.orderId, known: { mark, stored }, other });
       const eventSource = sourceOf(options, record, { mark, stored, incoming, event: plan.event });
       applyOrderChange(store, { ...content, event: plan.event, eventSource });
       renewWaiting(options, record, contentHash);

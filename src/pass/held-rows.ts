@@ -101,8 +101,22 @@ export function loadHeldUnder(
     .all({ kind, orderId });
 }
 
+/** Releases the held snapshots of one order under references with a number, but that one (`orderReference`). */
+export function releaseSnapshotsOfOthers(store: Store, orderId: string, reference: string): void {
+  // Runs for every snapshot, and nearly always finds nothing.
+  if (store.prepare("SELECT 1 FROM quarantine WHERE state = 'held' LIMIT 1").get() === undefined) return;
+  store
+    .prepare(
+      `UPDATE quarantine INDEXED BY quarantine_record SET state = 'released' WHERE kind = 'snapshot' AND state = 'held'
+         AND coalesce(reference, '') >= @orderId || ' ' AND coalesce(reference, '') < @orderId || '!'
+         AND coalesce(reference, '') <> @reference`,
+    )
+    .run({ orderId, reference });
+}
+
 export interface HeldOrder {
   id: number;
+  /** The order's id, without a number. */
   reference: string;
   /** The id as the service writes it, if the order or the record names it. */
   serviceId: string | null;
@@ -119,12 +133,14 @@ export function loadHeldOrders(
   kinds: readonly BadRecord["kind"][],
   range: { before: number; limit: number },
 ): HeldOrder[] {
-  const place = "instr(lower(payload), lower(reference))";
+  const id = "substr(reference, 1, 36)";
+  const place = `instr(lower(payload), lower(${id}))`;
+  const isNamed = "(length(reference) = 36 OR substr(reference, 37, 1) = ' ')";
   return store
     .prepare<HeldOrder>(
-      `SELECT id, reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(reference)),
-         CASE WHEN ${place} > 0 THEN substr(payload, ${place}, length(reference)) END) AS serviceId
-       FROM quarantine WHERE id IN (${heldIds(kinds, "quarantine_held_id", "length(reference) = 36")}) ORDER BY id DESC`,
+      `SELECT id, ${id} AS reference, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = lower(${id})),
+         CASE WHEN ${place} > 0 THEN substr(payload, ${place}, 36) END) AS serviceId
+       FROM quarantine WHERE id IN (${heldIds(kinds, "quarantine_held_id", isNamed)}) ORDER BY id DESC`,
     )
     .all(range);
 }

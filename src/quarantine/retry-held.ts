@@ -31,7 +31,7 @@ export async function retryHeld(
     if (last === undefined) return counts;
     after = last.id;
     const whole = rows.filter((row) => isRecordOfOrders(row) && (row.kind !== "change" || rules.carry === "whole"));
-    const good = whole.filter((row) => judgeRecord(rules, row) === undefined);
+    const good = whole.filter((row) => judgeRecord({ store, rules }, row) === undefined);
     counts.released += good.length;
     counts.held += whole.length - good.length;
     if (good.length === 0 || options.dryRun) continue;

@@ -15,8 +15,10 @@ import { readHeldRecord } from "../orders/held-record.ts";
 import { ingestRecord } from "../orders/ingest-orders.ts";
 import { loadOrderMark } from "../orders/order-rows.ts";
 import type { OrderRules } from "../orders/order-rules.ts";
+import { loadOther } from "../orders/other-order.ts";
 import { queueOrderRead } from "../orders/queue-order.ts";
 import { markQuarantined, markStillBad, type QuarantinedRecord } from "../pass/held-rows.ts";
+import { requestReadAfter } from "../pass/position-rows.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 
 export interface RetryOptions {
@@ -37,9 +39,13 @@ export interface RetryOutcome {
 type GoodRecord = AnswerRecord & { ok: true };
 
 /** Why the present mapping cannot use a record of orders; undefined where it can. Writes nothing. */
-export function judgeRecord(rules: OrderRules, row: QuarantinedRecord): Message | undefined {
+export function judgeRecord(
+  { store, rules }: Pick<RetryOptions, "store" | "rules">,
+  row: QuarantinedRecord,
+): Message | undefined {
   const judged = readHeldRecord(rules, row);
-  return judged instanceof Message ? judged : undefined;
+  if (judged instanceof Message) return judged;
+  return loadOther({ store, rules }, judged) === undefined ? undefined : row.reason;
 }
 
 /** Whether the row is a record of orders, which can be retried without a request. */
@@ -58,6 +64,11 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
     return { outcome: "held", reason: judged };
   }
   const { record, bytes, mapping } = judged;
+  // Only reads of the order itself show that it is the one of this id.
+  if (loadOther(options, judged) !== undefined) {
+    requestReadAfter(store, record, { hash: record.hash, at: options.at });
+    return { outcome: "held", reason: row.reason };
+  }
   const isStored = loadOrderMark(store, record.orderId) !== undefined;
   // An old snapshot does not have the present state, and a change does not have the whole order: it is read from the
   // service.

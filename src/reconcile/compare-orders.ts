@@ -51,10 +51,10 @@ export class CompareOrders {
       requestRead(store, order, at);
       return refreshed.error;
     };
-    const ingest = (answer: OrderAnswer, at: string): Compared =>
-      loadQueuedRead(store, order.orderId) === undefined
-        ? this.#ingest(order, answer, options.isDamaged, at)
-        : "skipped";
+    const ingest = (answer: OrderAnswer, at: string): Compared => {
+      if (loadQueuedRead(store, order.orderId) === undefined) return this.#ingest(order, answer, options.isDamaged, at);
+      return this.#reader.isHeldAsOther(answer) ? "quarantined" : "skipped";
+    };
     const compared = await this.#reader.refresh(order, { store: ingest, settle }, signal);
     if (compared?.value !== "gone") return compared?.value ?? "skipped";
     return (await this.#reader.refreshOtherwise(order, { store: ingest, settle }, signal))?.value ?? "gone";

@@ -80,6 +80,12 @@ export function isOtherOrder(record: OrderRecord, order: OrderRecord, timezone: 
   return linesOf(record) !== linesOf(order);
 }
 
+/** Whether both times are readable, and equal within their precision. */
+export function isSameTime(a: string | null, b: string | null, timezone: string): boolean {
+  const [left, right] = [parseTimestamp(a ?? "", timezone), parseTimestamp(b ?? "", timezone)];
+  return left !== undefined && right !== undefined && !isApart(left, right);
+}
+
 /** Whether two times differ by more than their precision. */
 function isApart(a: Timestamp, b: Timestamp): boolean {
   const [unit, other] = [unitNs(a.form), unitNs(b.form)];

@@ -39,6 +39,8 @@ export const orders = {
   idNotUuid: ({ path }: { path: string }) => `${path} (order id) is not a UUID`,
   idOfOtherOrder: ({ path, number, createdAt }: { path: string; number: string; createdAt: string }) =>
     `${path} is the id of another stored order; this one has the number ${number}, was created at ${createdAt}, and has other lines`,
+  replacedByOther: ({ number, createdAt }: { number: string; createdAt: string }) =>
+    `the order itself was read twice as another one, with the number ${number} and created at ${createdAt}, which is stored now; this is what was stored under its id before`,
   idOfNothing: ({ path }: { path: string }) => `${path} (order id) is the nil or the max UUID, which names no order`,
   idNotText: ({ path }: { path: string }) => `${path} (order id) is no text`,
   fieldMissing: ({ path, field }: { path: string; field: string }) => `${path} (${field}) is missing`,

@@ -39,6 +39,8 @@ export const orders = {
   idNotUuid: ({ path }) => `${path}: идентификатор заказа — не UUID`,
   idOfOtherOrder: ({ path, number, createdAt }) =>
     `${path}: это идентификатор другого сохранённого заказа; у этого номер ${number}, время создания ${createdAt} и другие строки`,
+  replacedByOther: ({ number, createdAt }) =>
+    `сам заказ дважды прочитан как другой, с номером ${number} и временем создания ${createdAt}, и теперь сохранён он; это то, что было сохранено под его идентификатором раньше`,
   idOfNothing: ({ path }) => `${path}: вместо идентификатора заказа пустой UUID (все нули или все f)`,
   idNotText: ({ path }) => `${path}: идентификатор заказа — не текст`,
   fieldMissing: ({ path, field }) => `нет ${path} (${field})`,

@@ -19,6 +19,7 @@ import { requestLaterReads } from "../../orders/later-reads.ts";
 import { deleteMissingOrder } from "../../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
+import { loadOther } from "../../orders/other-order.ts";
 import { judgeStatus } from "../../orders/status-names.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
@@ -26,7 +27,7 @@ import { loadQueuedRead, type QueuedRead, requestRead } from "../../pass/positio
 import { loadQuarantineState, releaseQuarantined } from "../../pass/quarantine-rows.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { ORDER_KINDS, type OrderValues, readOrderValues } from "../../records/order-mapping.ts";
+import { ORDER_KINDS, type OrderValues, orderReference, readOrderValues } from "../../records/order-mapping.ts";
 import { fieldOf } from "../../records/same-order.ts";
 import { withUnstored } from "../../records/unstored-records.ts";
 import type { ServiceError } from "../../service/service-error.ts";
@@ -48,6 +49,7 @@ export interface ReadableOrder {
 }
 
 export type OrderAnswer = SnapshotRead & { kind: "order" };
+type HeldAnswer = Pick<OrderAnswer, "record" | "body">;
 
 /** What an answer about one order means. */
 export type Refreshed<S = IngestResult> =
@@ -170,6 +172,9 @@ export class OrderReader {
     const created = [this.#textAt(answer, "created_at"), createdAt] as const;
     const own = this.timestampOf(answer);
     if (!isOlder(own, stored, timezone, created)) return undefined;
+    // The time of another order proves nothing.
+    const { record, body: bytes } = answer;
+    if (loadOther({ store, rules: this.#rules }, { record, bytes, mapping: this.#rules.snapshot })) return undefined;
     const status = this.#textAt(answer, "status");
     const mapping = this.#rules[mark.payloadSource];
     const compared = comparedTime(loadStoredOrder(store, mark.orderKey), { status, mapping });
@@ -301,7 +306,7 @@ export class OrderReader {
     const { store } = this.#context;
     const { snapshot: mapping } = this.#rules;
     const ingested = ingestRecord({ store, rules: this.#rules, mapping, bytes: body, askedAt, ...how }, record);
-    if (ingested !== "quarantined" && record.ok && !this.isHeld({ record })) {
+    if (ingested !== "quarantined" && record.ok && !this.isHeld({ record, body })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
     return ingested;
@@ -343,9 +348,21 @@ export class OrderReader {
   }
 
   /** Whether this very answer is held: reading it again changes nothing. */
-  isHeld({ record }: Pick<OrderAnswer, "record">): boolean {
-    const reference = record.ok ? record.orderId : record.reference;
-    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash: record.hash }) === "held";
+  isHeld(answer: HeldAnswer): boolean {
+    const { record } = answer;
+    return this.#isHeldAs(answer, record.ok ? record.orderId : record.reference) || this.isHeldAsOther(answer);
+  }
+
+  /** Whether it is held because it is another order than the stored one: reading it again later may change that. */
+  isHeldAsOther(answer: HeldAnswer): boolean {
+    const { record, body } = answer;
+    if (!record.ok) return false;
+    const number = fieldOf({ text: textOf(body, record.span), mapping: this.#rules.snapshot }, "number") ?? "";
+    return number !== "" && this.#isHeldAs(answer, orderReference(record.orderId, number));
+  }
+
+  #isHeldAs({ record: { hash } }: HeldAnswer, reference: string | null): boolean {
+    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash }) === "held";
   }
 
   /**

@@ -234,8 +234,9 @@ export class ReadOrders {
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     // A read without a record is requested again by what requested it: an hour later, or at night. An older answer ends
     // the read only after the change list was asked: a request that failed before that, or a crash, ends nothing. The
-    // same for an answer that is held.
-    const isOver = isHeld && known === undefined ? isLast || queued.record === "" : isLast && current !== null;
+    // same for an answer that is held. One that is held as another order counts once it is read again.
+    const isRequestedAgain = queued.record === "" && !this.#reader.isHeldAsOther(answer);
+    const isOver = isHeld && known === undefined ? isLast || isRequestedAgain : isLast && current !== null;
     this.#readAfterUnit(queued, answer);
     if (!isHeld) this.#asking.learnLag(queued, answer, stored);
     const announced = isHeld ? undefined : this.#asking.newerAnnounced(queued, answer, current);
