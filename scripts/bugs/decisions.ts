@@ -661,11 +661,11 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/orders/pull-bad-orders.test.ts",
     "another order under a known id held as that order's where it lacks something",
     {
-      in: "readUsable",
-      find: "if (other !== undefined &&",
-      replace: 'if (other !== undefined && fieldOf(said, "status") !== undefined &&',
+      in: "findOther",
+      find: "if (!isOtherOrder(",
+      replace: 'if (fieldOf(said, "status") === undefined || !isOtherOrder(',
     },
-    "src/orders/ingest-orders.ts",
+    "src/orders/other-order.ts",
   ),
   tested(
     "test/updates/follow-limits.test.ts",
