@@ -862,6 +862,30 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/confirm/confirm-rows.ts",
   ),
   tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused confirm of orders that were all confirmed before stays for good",
+    { in: "#endRepeat", find: ">= REPEAT_RETRIES", replace: "> 1_000" },
+    "src/confirm/confirm-batches.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused batch that is still served counts as confirmed",
+    { in: "noteServed", find: "this.#repeats.delete(row.id)", replace: "this.#repeats.has(row.id)" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused confirm ends by a confirm to another account",
+    { in: "loadNamedOrders", find: "AND id < @id AND ${SERVED_HERE}), 0)", replace: "AND id < @id), 0)" },
+    "src/confirm/confirm-rows.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused confirm ends although its order is still to be read",
+    { in: "isRepeat", find: "&& !isDueToRead", replace: "" },
+    "src/confirm/plan-repeat.ts",
+  ),
+  tested(
     "test/feeds/push-values.test.ts",
     "a row that comes back to what was dropped stays dropped",
     { in: "releaseRow", find: "state <> 'released'", replace: "state = 'held'" },

@@ -17,6 +17,8 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {
+  hasQuarantined,
+  loadNamedOrders,
   loadOthersOf,
   loadRefusedConfirms,
   loadUnconfirmed,
@@ -26,11 +28,13 @@ import {
   markConfirmFailed,
   markConfirmRefused,
   markCoveredConfirmed,
+  markRepeatConfirmed,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
-import { ConfirmWaits, FAILURES_IN_ROW_MAX, type UnknownBecause } from "./confirm-waits.ts";
+import { ConfirmWaits, FAILURES_IN_ROW_MAX, idsOf, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
+import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
@@ -187,7 +191,37 @@ export class ConfirmBatches {
     const refused = loadRefusedConfirms(this.#context.store, options);
     this.#waits.beginRefused(refused.length > 0);
     if (refused.length > 0) await this.#commit(pass, () => {});
-    for (const row of refused) await this.confirm({ row, seenBefore: true }, pass);
+    for (const row of refused) {
+      await this.confirm({ row, seenBefore: true }, pass);
+      if (pass.isAnswered && !pass.isUnusual) await this.#endRepeat(row, pass);
+    }
+  }
+
+  /**
+   * A retry is over. A batch that only repeats confirmed orders, such as the answer of a service that was out of order,
+   * may be refused for good and never be served again: after an hour without either it counts as confirmed.
+   */
+  async #endRepeat({ id, confirmAttempts }: BatchRow, pass: PullPass): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const row = loadBatchOf(store, id);
+    // An attempt counts only where the service has refused it.
+    if (row?.state !== "refused" || row.confirmAttempts === confirmAttempts || !this.#isRepeat(row)) return;
+    const isOver = this.#waits.countRepeat(id) >= REPEAT_RETRIES;
+    if (isOver) this.#waits.forget(id);
+    await this.#commit(pass, () => {
+      if (isOver) markRepeatConfirmed(store, id, isoTime(clock.nowMs()));
+    });
+    if (!isOver) return;
+    count(pass, "confirmed", 1);
+    log.warn({ batch: row.batchId }, m.orders.repeatCountsAsConfirmed);
+  }
+
+  #isRepeat(row: BatchRow): boolean {
+    const { store } = this.#context;
+    const ids = idsOf(row);
+    if (ids.length < idsServed(row)) return false;
+    const named = { id: row.id, orderIds: JSON.stringify(ids), account: this.#account };
+    return isRepeat(loadNamedOrders(store, named), hasQuarantined(store, row));
   }
 
   /** Commits with the times of retries, where they have changed. */

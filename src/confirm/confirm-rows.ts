@@ -10,6 +10,7 @@ import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
+import type { NamedOrder } from "./plan-repeat.ts";
 
 /** The refusal may have been a fault of the service, so it is retried this often; then a person decides. */
 export const REFUSED_TRIES_MAX = 48;
@@ -66,6 +67,41 @@ export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow
        ORDER BY confirm_attempts, id LIMIT @limit`,
     )
     .all(dueParameters(options));
+}
+
+/** What is stored of these orders (JSON array of ids in lower case), which a refused confirm of the batch names. */
+export function loadNamedOrders(
+  store: Store,
+  { id, orderIds, account }: Pick<BatchRow, "id"> & { orderIds: string; account: string },
+): NamedOrder[] {
+  const before = (state: string) => `SELECT order_ids FROM batches INDEXED BY batches_${state}
+    WHERE state = '${state}' AND id < @id AND ${SERVED_HERE}`;
+  return store
+    .prepare<{ source: string | null; isConfirmed: number; isUnconfirmed: number; isDueToRead: number }>(
+      `SELECT last.source AS source,
+         coalesce(last.at IN (SELECT received_at FROM batches
+           WHERE state = 'confirmed' AND id < @id AND ${SERVED_HERE}), 0) AS isConfirmed,
+         ids.value IN (SELECT lower(theirs.value) FROM (${before("stored")} UNION ALL ${before("refused")}) due,
+           json_each(due.order_ids) theirs) AS isUnconfirmed,
+         ids.value IN (SELECT order_id FROM owed_reads) AS isDueToRead
+       FROM json_each(@orderIds) ids LEFT JOIN orders ON order_id = ids.value
+       LEFT JOIN order_event_rows last ON last.seq = (SELECT seq FROM order_event_rows mine
+         WHERE mine.order_key = orders.order_key AND mine.source <> 'remap' ORDER BY seq DESC LIMIT 1)`,
+    )
+    .all({ id, orderIds, account })
+    .map(({ source, isConfirmed, isUnconfirmed, isDueToRead }) => ({
+      source,
+      isConfirmed: isConfirmed === 1,
+      isUnconfirmed: isUnconfirmed === 1,
+      isDueToRead: isDueToRead === 1,
+    }));
+}
+
+/** Whether a record that came then may have been quarantined. */
+export function hasQuarantined(store: Store, { receivedAt }: Pick<BatchRow, "receivedAt">): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM quarantine
+    WHERE kind = 'order' AND first_seen_at <= @receivedAt AND last_seen_at >= @receivedAt)`;
+  return onlyValue<number>(store, sql, { receivedAt }) === 1;
 }
 
 /** Whether an unconfirmed batch up to `upTo` with another name holds one of these orders (JSON array). */
@@ -228,6 +264,15 @@ export function markConfirmRefused(store: Store, id: number, message: Message): 
   return changes > 0;
 }
 
+/** All orders of the refused batch were confirmed before. The refusal stays in `last_error`. */
+export function markRepeatConfirmed(store: Store, id: number, at: string): void {
+  store
+    .prepare(
+      "UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL WHERE id = ? AND state = 'refused'",
+    )
+    .run(at, id);
+}
+
 /**
  * The confirm is to be retried. An attempt that did not reach the service, or that it refused, had no effect and is not
  * counted. After any other the outcome is unknown, and the batch becomes `stored` again.
@@ -258,6 +303,8 @@ export interface ConfirmTimes {
    */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
+  /** Batches that repeat confirmed orders, and how often in a row a retry was refused without the batch being served. */
+  repeats?: [id: number, retries: number][];
   /** Batches whose confirm was refused in a row; none is sent before that time. */
   forbidden?: { batches: number[]; until: string };
   /** The largest number of ids that a confirm may name, until then. */

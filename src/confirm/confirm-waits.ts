@@ -73,6 +73,8 @@ export class ConfirmWaits {
   readonly #short = new Set<number>();
   /** Batches whose confirm was certainly refused to this process. */
   readonly #refused = new Set<number>();
+  /** See {@link ConfirmTimes.repeats}. */
+  readonly #repeats = new Map<number, number>();
   /** How often the batch's confirm failed without an answer while pulls were answered. */
   readonly #unreached = new Map<number, number>();
   /** Monotonic time of the next retry of refused confirms. Due at first: where none is refused, nothing is saved. */
@@ -199,6 +201,15 @@ export class ConfirmWaits {
     this.#isUnsaved = true;
   }
 
+  /** A retry of a batch that repeats confirmed orders was refused. Returns how often in a row that was so. */
+  countRepeat(id: number): number {
+    const retries = (this.#repeats.get(id) ?? 0) + 1;
+    if (this.#repeats.size >= WAITS_MAX) this.#repeats.clear();
+    this.#repeats.set(id, retries);
+    this.#isUnsaved = true;
+    return retries;
+  }
+
   /**
    * A restart shortens and drops no wait; a changed clock extends none beyond its maximum. A time that is out of range is
    * saved anew, or each process would count from its own start.
@@ -220,6 +231,7 @@ export class ConfirmWaits {
       this.#nameWait(loadBatchOf(store, id)?.batchId ?? null, id);
     }
     for (const id of times.refused) this.#refused.add(id);
+    for (const [id, retries] of times.repeats ?? []) this.#repeats.set(id, retries);
     if (times.forbidden !== undefined) {
       const { batches, until } = times.forbidden;
       this.#forbidden = { batches: new Set(batches), untilMs: untilMs(until, WAIT_MAX_MS) };
@@ -258,6 +270,7 @@ export class ConfirmWaits {
         count,
       })),
       refused: [...this.#refused],
+      ...(this.#repeats.size === 0 ? {} : { repeats: [...this.#repeats] }),
       ...(this.#forbidden.batches.size === 0
         ? {}
         : { forbidden: { batches: [...this.#forbidden.batches], until: at(this.#forbidden.untilMs) } }),
@@ -294,6 +307,7 @@ export class ConfirmWaits {
 
   /** A batch that is served has not been confirmed, whatever the outcome of the attempt was. */
   noteServed(row: BatchRow): void {
+    if (this.#repeats.delete(row.id)) this.#isUnsaved = true;
     if (this.#unknown.size === 0) return;
     const served = idsOf(row);
     for (const [id, { orderIds, form, count: name }] of this.#unknown) {
@@ -343,7 +357,12 @@ export class ConfirmWaits {
 
   forget(id: number): void {
     const key = confirmNames(this.#form) ? id : 0;
-    const saved = [this.#unknown.delete(id), this.#refused.delete(id), this.#waits.delete(key)];
+    const saved = [
+      this.#unknown.delete(id),
+      this.#refused.delete(id),
+      this.#repeats.delete(id),
+      this.#waits.delete(key),
+    ];
     this.#isUnsaved ||= saved.includes(true);
     this.#unusual.delete(id);
     this.#short.delete(id);
@@ -352,7 +371,7 @@ export class ConfirmWaits {
 }
 
 /** Ids by which two batches can be compared: a value that is no order id may occur in any batch. */
-function idsOf({ orderIds }: BatchRow): string[] {
+export function idsOf({ orderIds }: BatchRow): string[] {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;
     return orderId ?? [];

@@ -1,0 +1,27 @@
+/** An order that a refused confirm names, as it is stored. */
+export interface NamedOrder {
+  /** Where its newest revision came from, reading with another mapping aside; null: it is not stored. */
+  source: string | null;
+  /** It came then in an earlier batch of this account, and that batch is confirmed. */
+  isConfirmed: boolean;
+  /** An earlier batch of this account that is not confirmed holds it. */
+  isUnconfirmed: boolean;
+  /** A read of it is queued: it may have changed. */
+  isDueToRead: boolean;
+}
+
+/** So many retries in a row, an hour apart, are refused without the batch being served in between. */
+export const REPEAT_RETRIES = 2;
+
+/**
+ * Whether the batch of a refused confirm only repeats orders that were confirmed before. Not where an order has changed
+ * since: a service may deliver it again and wait for this confirm.
+ * @param hasBad a record of the batch was quarantined
+ */
+export function isRepeat(orders: readonly NamedOrder[], hasBad: boolean): boolean {
+  if (hasBad || orders.length === 0) return false;
+  return orders.every(
+    ({ source, isConfirmed, isUnconfirmed, isDueToRead }) =>
+      source === "batch" && isConfirmed && !isUnconfirmed && !isDueToRead,
+  );
+}
