@@ -21,6 +21,7 @@ import {
   loadNamedOrders,
   loadOthersOf,
   loadRefusedConfirms,
+  loadRefusedForGood,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
@@ -40,7 +41,7 @@ import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
 const CONFIRMS_PER_PASS = 200;
-/** Refused confirms retried in one round. */
+/** Refused confirms retried in one round, and as many that are retried no more are looked at. */
 const REFUSED_PER_PASS = 20;
 const SERVED_MAX = 1_000;
 
@@ -187,25 +188,33 @@ export class ConfirmBatches {
     const failedMax = this.#waits.forbidden === "probe" ? FAILURES_IN_ROW_MAX - 1 : 0;
     if (pass.confirmsFailed > failedMax || !this.#waits.areRefusedDue) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
+    const { store } = this.#context;
     const options = { account: this.#account, limit, held: this.#lost.held };
-    const refused = loadRefusedConfirms(this.#context.store, options);
-    this.#waits.beginRefused(refused.length > 0);
-    if (refused.length > 0) await this.#commit(pass, () => {});
+    const refused = loadRefusedConfirms(store, options);
+    const due = loadRefusedForGood(store, { account: this.#account, limit: REFUSED_PER_PASS }).map(({ id }) => id);
+    const isAny = refused.length + due.length > 0;
+    this.#waits.beginRefused(isAny);
+    if (isAny) await this.#commit(pass, () => {});
     for (const row of refused) {
       await this.confirm({ row, seenBefore: true }, pass);
-      if (pass.isAnswered && !pass.isUnusual) await this.#endRepeat(row, pass);
+      // An attempt is counted only where the service may have acted on it, or has refused it.
+      if ((loadBatchOf(store, row.id)?.confirmAttempts ?? 0) > row.confirmAttempts) due.push(row.id);
+    }
+    for (const id of due) {
+      await this.#context.clock.sleep(0, pass.signal);
+      await this.#endRepeat(id, pass);
     }
   }
 
   /**
-   * A retry is over. A batch that only repeats confirmed orders, such as the answer of a service that was out of order,
-   * may be refused for good and never be served again: after an hour without either it counts as confirmed.
+   * A batch that only repeats confirmed orders, such as the answer of a service that was out of order, may be refused
+   * for good and never be served again: after an hour in which it is not served it counts as confirmed. To be called
+   * once an hour, when it was refused again or is retried no more.
    */
-  async #endRepeat({ id, confirmAttempts }: BatchRow, pass: PullPass): Promise<void> {
+  async #endRepeat(id: number, pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
     const row = loadBatchOf(store, id);
-    // An attempt counts only where the service has refused it.
-    if (row?.state !== "refused" || row.confirmAttempts === confirmAttempts || !this.#isRepeat(row)) return;
+    if (row?.state !== "refused" || !pass.isAnswered || pass.isUnusual || !this.#isRepeat(row)) return;
     const isOver = this.#waits.countRepeat(id) >= REPEAT_RETRIES;
     if (isOver) this.#waits.forget(id);
     await this.#commit(pass, () => {

@@ -69,6 +69,20 @@ export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow
     .all(dueParameters(options));
 }
 
+/** The newest refused confirms that are retried no more. */
+export function loadRefusedForGood(
+  store: Store,
+  { account, limit }: Pick<DueOptions, "account" | "limit">,
+): BatchRow[] {
+  return store
+    .prepare<BatchRow>(
+      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
+       WHERE state = 'refused' AND confirm_attempts >= ${REFUSED_TRIES_MAX} AND order_ids IS NOT NULL AND ${SERVED_HERE}
+       ORDER BY id DESC LIMIT @limit`,
+    )
+    .all({ account, limit });
+}
+
 /** What is stored of these orders (JSON array of ids in lower case), which a refused confirm of the batch names. */
 export function loadNamedOrders(
   store: Store,
@@ -303,7 +317,7 @@ export interface ConfirmTimes {
    */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
-  /** Batches that repeat confirmed orders, and how often in a row a retry was refused without the batch being served. */
+  /** Refused batches that repeat confirmed orders, and how many hourly retries have passed without their being served. */
   repeats?: [id: number, retries: number][];
   /** Batches whose confirm was refused in a row; none is sent before that time. */
   forbidden?: { batches: number[]; until: string };

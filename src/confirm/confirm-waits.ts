@@ -201,7 +201,7 @@ export class ConfirmWaits {
     this.#isUnsaved = true;
   }
 
-  /** A retry of a batch that repeats confirmed orders was refused. Returns how often in a row that was so. */
+  /** Counts hours in which a refused batch that repeats confirmed orders was not served, and returns the count. */
   countRepeat(id: number): number {
     const retries = (this.#repeats.get(id) ?? 0) + 1;
     if (this.#repeats.size >= WAITS_MAX) this.#repeats.clear();

@@ -10,7 +10,7 @@ export interface NamedOrder {
   isDueToRead: boolean;
 }
 
-/** So many retries in a row, an hour apart, are refused without the batch being served in between. */
+/** So often in a row, an hour apart, such a batch was refused, or had no tries left, and was not served in between. */
 export const REPEAT_RETRIES = 2;
 
 /**

@@ -77,6 +77,16 @@ describe("a refused confirm of orders that were all confirmed before", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
   });
 
+  it("ends also where it has no tries left", async () => {
+    const { t, deliver } = await startNaming();
+    await deliver(FIRST);
+    t.clock.advance(MINUTE_MS);
+    await deliver(REPEAT);
+    t.bridge.store.db.prepare("UPDATE batches SET confirm_attempts = 48 WHERE state = 'refused'").run();
+    await pollFor(t, 130);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+  });
+
   itWhole("ends in a service whose confirms of two such batches are refused", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);
