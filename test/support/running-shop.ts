@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished } from "vitest";
@@ -71,15 +72,24 @@ export function startReading(shop: Shop): Database.Database {
   return erp;
 }
 
-/** A port that is currently free. */
+/**
+ * A port of 127.0.0.1 that is currently free. It lies below the range from which the system itself assigns ports, so that
+ * no server of another test takes it before the program does.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = randomInt(10_000, 32_768);
+    const server = createServer();
+    try {
+      server.listen(port, "127.0.0.1");
+      await once(server, "listening");
+    } catch {
+      continue;
+    }
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 export async function stop(program: Program): Promise<void> {
