@@ -34,8 +34,8 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "  return false && first !== undefined && (mayBeChance || !(isRising && last !== first));",
   ]),
   hostile("a missing order believed at once", "src/updates/reads/missing-orders.ts", [
-    "      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });\n      return false;",
-    "      return true;",
+    "row === undefined || leastAgoMs(row.machineMs, nowMs) < MISSING_FOR_MS",
+    "row === undefined && orderId === at",
   ]),
   hostile("a missing order believed within a minute", "src/updates/reads/missing-orders.ts", [
     "MISSING_FOR_MS = 10 * 60_000",

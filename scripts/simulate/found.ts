@@ -936,12 +936,9 @@ function otherJournal(random: Random, forms: Forms): Added | undefined {
   };
 }
 
-/**
- * Each pass is a process of its own, as where `sync` is started once a minute. Without `Date` no clock is known that runs on
- * between two of them, so that an order that the service has no more is never marked as removed.
- */
+/** Each pass is a process of its own, as where `sync` is started once a minute. */
 function fromCron(_random: Random, forms: Forms): Added {
-  return { forms: { ...forms, cron: true, date: true, sinceAgeMax: null }, steps: [] };
+  return { forms: { ...forms, cron: true }, steps: [] };
 }
 
 /** The same, and waits begin while the machine's clock is ahead: they end soon after it is right again. */

@@ -558,7 +558,7 @@ export const matchedPaths = sqliteTable(
 export const missingOrders = sqliteTable("missing_orders", {
   orderId: text("order_id").primaryKey(),
   since: text().notNull(),
-  serviceDate: text("service_date"),
+  machineMs: real("machine_ms").notNull(),
 });
 
 export const laterReads = sqliteTable("later_reads", {

@@ -8,15 +8,15 @@ import type { NamedRow } from "../database/row.ts";
 import { missingOrders } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 
-/** `since`: this machine's time, for display. */
-export type MissingOrder = NamedRow<typeof missingOrders, "since" | "serviceDate">;
+/** `since`: this machine's time, for display. `machineMs`: its monotonic clock, for the decision. */
+export type MissingOrder = NamedRow<typeof missingOrders, "since" | "machineMs">;
 
 export function loadMissingOrder(store: Store, orderId: string): MissingOrder | undefined {
   return findRow(store, missingOrders, { orderId });
 }
 
-export function saveMissingOrder(store: Store, orderId: string, { since, serviceDate }: MissingOrder): void {
-  upsertRow(store, missingOrders, { orderId, since, serviceDate }, { key: ["orderId"], set: [] });
+export function saveMissingOrder(store: Store, orderId: string, { since, machineMs }: MissingOrder): void {
+  upsertRow(store, missingOrders, { orderId, since, machineMs }, { key: ["orderId"], set: [] });
 }
 
 /**

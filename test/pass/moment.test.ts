@@ -1,8 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { hasPassed } from "../../src/pass/moment.ts";
+import { hasPassed, leastAgoMs } from "../../src/pass/moment.ts";
 
 const TEN = 600_000;
 const date = (seconds: number) => new Date(Date.UTC(2026, 2, 1) + seconds * 1000).toUTCString();
+
+describe("how long ago a time of the monotonic clock was at least", () => {
+  it.each([
+    ["within one run of the machine", 5, 65, 60],
+    ["at once", 5, 5, 0],
+    ["before the machine's last start", 100, 30, 30],
+  ])("%s", (_name, then, now, ago) => {
+    expect(leastAgoMs(then, now)).toBe(ago);
+  });
+});
 
 describe("the time between two looks", () => {
   it.each<[string, Parameters<typeof hasPassed>, boolean]>([

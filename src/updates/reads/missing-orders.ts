@@ -6,7 +6,7 @@
  */
 import { deleteMissingOrder, loadMissingOrder, saveMissingOrder } from "../../orders/missing-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { hasPassed, type Moment } from "../../pass/moment.ts";
+import { leastAgoMs } from "../../pass/moment.ts";
 import { ServiceError } from "../../service/service-error.ts";
 
 /** How long an order must be missing. */
@@ -21,41 +21,19 @@ export function saysNoSuchOrder(error: unknown): error is ServiceError {
   return !error.isWebPage && !error.isCached && (error.status === 404 || error.status === 410);
 }
 
-export class MissingOrders {
-  readonly #context: Pick<JobContext, "store" | "clock" | "client">;
-  /** When this process first missed an order, by the monotonic clock. */
-  readonly #missedAt = new Map<string, { since: string; monotonicMs: number }>();
-
-  constructor(context: Pick<JobContext, "store" | "clock" | "client">) {
-    this.#context = context;
-  }
-
-  /**
-   * To be called inside the transaction that acts on the result, where the service was well. Returns whether the order
-   * was missing for long enough.
-   */
-  note(orderId: string, at: string): boolean {
-    const { store, clock, client } = this.#context;
-    const now: Moment = { monotonicMs: clock.monotonicMs(), serviceDate: client.serviceNow ?? null };
-    const row = loadMissingOrder(store, orderId);
-    if (row === undefined) {
-      saveMissingOrder(store, orderId, { since: at, serviceDate: now.serviceDate });
-      this.#missedAt.set(orderId, { since: at, monotonicMs: clock.monotonicMs() });
-      return false;
-    }
-    const own = this.#missedAt.get(orderId);
-    const first: Moment = {
-      monotonicMs: own?.since === row.since ? own.monotonicMs : undefined,
-      serviceDate: row.serviceDate,
-    };
-    const isOver = hasPassed(first, now, MISSING_FOR_MS);
-    if (isOver) {
-      deleteMissingOrder(store, orderId);
-      this.#missedAt.delete(orderId);
-    } else if (first.monotonicMs === undefined) {
-      // Without `Date` the time is measured since this process first missed the order.
-      this.#missedAt.set(orderId, { since: row.since, monotonicMs: clock.monotonicMs() });
-    }
-    return isOver;
-  }
+/**
+ * To be called inside the transaction that acts on the result, where the service was well. Returns whether the order
+ * was missing for long enough.
+ */
+export function noteMissing(
+  { store, clock }: Pick<JobContext, "store" | "clock">,
+  orderId: string,
+  at: string,
+): boolean {
+  const nowMs = clock.monotonicMs();
+  const row = loadMissingOrder(store, orderId);
+  if (row === undefined) saveMissingOrder(store, orderId, { since: at, machineMs: nowMs });
+  if (row === undefined || leastAgoMs(row.machineMs, nowMs) < MISSING_FOR_MS) return false;
+  deleteMissingOrder(store, orderId);
+  return true;
 }

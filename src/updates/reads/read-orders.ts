@@ -35,7 +35,7 @@ import { AskingRecord } from "./asking-record.ts";
 import { HeldRecords } from "./held-records.ts";
 import { type ListedChange, type Listing, LookInUpdates } from "./look-in-updates.ts";
 import { LostLooks } from "./lost-looks.ts";
-import { MISSING_FOR_MS, MissingOrders } from "./missing-orders.ts";
+import { MISSING_FOR_MS, noteMissing } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
 import { isLastTry, ReadQueue } from "./read-queue.ts";
@@ -79,7 +79,6 @@ export class ReadOrders {
   readonly #reader: OrderReader;
   readonly #asking: AskingRecord;
   readonly #queue: ReadQueue;
-  readonly #missing: MissingOrders;
   readonly #held: HeldRecords;
   readonly #looks: LostLooks;
   readonly #rules: OrderRules;
@@ -94,7 +93,6 @@ export class ReadOrders {
     this.#reader = new OrderReader(context, rules);
     this.#asking = new AskingRecord(context, rules, this.#reader);
     this.#queue = new ReadQueue(context, rules);
-    this.#missing = new MissingOrders(context);
     this.#looks = new LostLooks(context, this.#reader);
     this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
   }
@@ -338,7 +336,7 @@ export class ReadOrders {
       const missingSince = loadMissingOrder(store, queued.orderId)?.since;
       // An order that was never stored and was missing twice stays missing until it is served.
       const isUnknown = mark === undefined && this.#queue.isKept(queued);
-      if (!isRemoved && !isUnknown && !this.#missing.note(queued.orderId, at)) {
+      if (!isRemoved && !isUnknown && !noteMissing(this.#context, queued.orderId, at)) {
         this.#queue.wait(queued, { attempts: queued.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
