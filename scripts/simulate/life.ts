@@ -152,6 +152,7 @@ export class ProgramLife {
 
   async #syncAll(names: ReadonlySet<string>): Promise<void> {
     for (const { runner, before, endWithBacklog } of this.entries) {
+      if (this.#isStopping) return;
       if (before !== undefined || !names.has(runner.name) || this.#isDead) continue;
       const release = endWithBacklog?.();
       try {

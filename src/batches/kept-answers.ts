@@ -13,6 +13,7 @@ import { idsByPathInSlices, type PathIds, recordIdsOf } from "../answers/ids-by-
 import type { JsonPath } from "../answers/json-path.ts";
 import { type AnswerHead, headText } from "../completeness/head-metadata.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -21,7 +22,7 @@ import { loadKnownOrders } from "../pass/held-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { REFUSED_PROBE_MS } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { hasPassed } from "../pass/moment.ts";
+import { leastAgoMs } from "../pass/moment.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import type { BridgeError } from "../platform/errors.ts";
@@ -36,7 +37,6 @@ import {
   type KeptBody,
   loadKeptAfter,
   loadKeptUnder,
-  loadNewestKeptDate,
   saveKeptAsked,
   saveUnreadBody,
   settleKept,
@@ -76,15 +76,10 @@ export class KeptAnswers {
   #lookAtMs = 0;
   /** Row id of the kept answer that was checked last. */
   #after = 0;
-  /** Monotonic. All answers since then were readable. */
-  #readableSinceMs: number;
-  /** An answer to this process was unreadable. */
-  #hasFailed = false;
 
   constructor(context: JobContext, rules: KeptRules) {
     this.#context = context;
     this.#rules = rules;
-    this.#readableSinceMs = context.clock.monotonicMs();
   }
 
   /**
@@ -94,11 +89,12 @@ export class KeptAnswers {
   async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<boolean> {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape") return false;
-    this.#hasFailed = true;
-    this.#readableSinceMs = clock.monotonicMs();
     const depth = depthOfRecords(this.#rules.batchOrders);
     const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
-    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return false;
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) {
+      await commit(this.#context, signal, () => this.#saveUnreadable());
+      return false;
+    }
     const fingerprint = await this.#fingerprintOf(answer, read, signal);
     const at = isoTime(clock.nowMs());
     const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
@@ -109,6 +105,7 @@ export class KeptAnswers {
     };
     const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
     return await commit(this.#context, signal, () => {
+      this.#saveUnreadable();
       const hasRoom = place !== undefined && isRoom();
       if (hasRoom) {
         saveUnreadBody(store, {
@@ -218,15 +215,17 @@ export class KeptAnswers {
     return false;
   }
 
-  /** Whether all answers of the last `ms` were readable. */
+  /** Inside a transaction: whether all answers of the last `ms` were readable. Without a time of the last other one it begins now. */
   #wasReadableFor(ms: number): boolean {
-    const { store, clock, client } = this.#context;
-    const now = { monotonicMs: clock.monotonicMs(), serviceDate: client.serviceNow ?? null };
-    const own = { monotonicMs: this.#readableSinceMs, serviceDate: null };
-    if (hasPassed(own, now, ms)) return true;
-    // The time before a restart is measured by the service's clock.
-    const noted = { monotonicMs: undefined, serviceDate: loadNewestKeptDate(store) };
-    return !this.#hasFailed && hasPassed(noted, now, ms);
+    const { store, clock } = this.#context;
+    const lastMs = loadMeta(store, "unreadable");
+    if (lastMs === undefined) this.#saveUnreadable();
+    return lastMs !== undefined && leastAgoMs(Number(lastMs), clock.monotonicMs()) >= ms;
+  }
+
+  #saveUnreadable(): void {
+    const { store, clock } = this.#context;
+    saveMeta(store, "unreadable", String(clock.monotonicMs()));
   }
 }
 

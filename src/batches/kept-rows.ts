@@ -144,12 +144,6 @@ export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBo
   return { ...kept, lastError: lastError ?? "", asked: JSON.parse(orderIds ?? "[]") as string[] };
 }
 
-/** `Date` header of the newest kept answer. */
-export function loadNewestKeptDate(store: Store): string | null {
-  const rest = "INDEXED BY batches_unread WHERE state = 'unread' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1";
-  return select(store, batches, ["serviceDate"], rest).get()?.serviceDate ?? null;
-}
-
 export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {
   updateRows(store, batches, { id, state: "unread" }, { orderIds: JSON.stringify(asked) });
 }

@@ -8,7 +8,7 @@ import { onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { hasPassed, type Moment } from "../pass/moment.ts";
+import { leastAgoMs } from "../pass/moment.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
@@ -196,15 +196,14 @@ export function isHeldForLong(
   return since !== null && Date.parse(at) - Date.parse(since) >= heldMs;
 }
 
-/** When the order was first read without the value while another one had it, by the service's clock. */
-export function loadFirstLook(store: Store, orderId: string): Moment | undefined {
-  const row = findRow(store, lostValues, { orderId });
-  return row === undefined ? undefined : momentOf(row.serviceDate);
+/** When the order was first read without the value while another one had it: milliseconds since the machine's start. */
+export function loadFirstLook(store: Store, orderId: string): number | undefined {
+  return findRow(store, lostValues, { orderId })?.machineMs;
 }
 
 /** Replaces the time of a read more than a day ago, which belongs to another fault. */
-export function saveFirstLook(store: Store, orderId: string, serviceDate: string): void {
-  upsertRow(store, lostValues, { orderId, serviceDate }, { key: ["orderId"], set: ["serviceDate"] });
+export function saveFirstLook(store: Store, orderId: string, machineMs: number): void {
+  upsertRow(store, lostValues, { orderId, machineMs }, { key: ["orderId"], set: ["machineMs"] });
 }
 
 /** Call where the order has the value again, or was accepted without it. */
@@ -217,17 +216,9 @@ export function deleteFirstLook(store: Store, orderId: string): void {
 /** The minimum time between the two reads after which a missing value is accepted. */
 const LOOKS_APART_MS = 10 * 60_000;
 
-/**
- * Classifies a read at the service's time: `vain` where the first was less than ten minutes ago, or the time is
- * unknown.
- */
-export function judgeLook(first: Moment | undefined, serviceDate: string | undefined): "first" | "second" | "vain" {
-  if (serviceDate === undefined) return "vain";
-  const now = momentOf(serviceDate);
-  if (first === undefined || hasPassed(first, now, HELD_MS)) return "first";
-  return hasPassed(first, now, LOOKS_APART_MS) ? "second" : "vain";
-}
-
-function momentOf(serviceDate: string): Moment {
-  return { monotonicMs: undefined, serviceDate };
+/** Classifies a read: `vain` where the first was less than ten minutes ago. Both times are since the machine's start. */
+export function judgeLook(firstMs: number | undefined, nowMs: number): "first" | "second" | "vain" {
+  const agoMs = firstMs === undefined ? HELD_MS : leastAgoMs(firstMs, nowMs);
+  if (agoMs >= HELD_MS) return "first";
+  return agoMs >= LOOKS_APART_MS ? "second" : "vain";
 }

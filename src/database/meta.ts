@@ -42,6 +42,9 @@ export type MetaKey =
   | "unlisted_changes"
   | "held_read"
   | "unnamed_read"
+  | "unreadable"
+  | "looked_by_time"
+  | "position_before"
   | RestKey;
 
 /** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */

@@ -188,6 +188,8 @@ export const statusRequests = sqliteTable("status_requests", {
   shownAt: text("shown_at"),
   /** Since when reads of the order after the request was sent or accepted lack the status, or show that it was changed again; null: they do not. @example null */
   unshownSince: text("unshown_since"),
+  /** Milliseconds from the machine's start to the first read of the order that lacked the status, while the answer to the request is missing; null: it is not. @example null */
+  lostMs: real("lost_ms"),
 });
 
 /** Batches of orders that were received, and whether they are confirmed. */
@@ -577,7 +579,7 @@ export const repeatReads = sqliteTable("repeat_reads", {
 
 export const lostValues = sqliteTable("lost_values", {
   orderId: text("order_id").primaryKey(),
-  serviceDate: text("service_date").notNull(),
+  machineMs: real("machine_ms").notNull(),
 });
 
 /** What is usual in the service's answers; `learned` is JSON. */

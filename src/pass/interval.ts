@@ -10,24 +10,30 @@ export class Interval {
   readonly #context: Context;
   readonly #key: MetaKey;
   readonly #everyMs: number;
+  readonly #isDueFirst: boolean;
   /** Monotonic. */
   #atMs: number | undefined;
 
-  /** @param key where the time of the last work is stored */
-  constructor(context: Context, key: MetaKey, everyMs: number) {
+  /**
+   * @param key where the time of the last work is stored
+   * @param isDueFirst whether the work is due where it was never done, or only an interval later
+   */
+  constructor(context: Context, key: MetaKey, everyMs: number, { isDueFirst = true } = {}) {
     this.#context = context;
     this.#key = key;
     this.#everyMs = everyMs;
+    this.#isDueFirst = isDueFirst;
   }
 
   /** Returns whether the work is due; the next one then is due an interval later. */
   async begin(signal: AbortSignal): Promise<boolean> {
     const { store, clock } = this.#context;
-    this.#atMs ??= clock.monotonicMs() + leftMs(loadMeta(store, this.#key), clock.nowMs(), this.#everyMs);
+    const last = loadMeta(store, this.#key);
+    this.#atMs ??= clock.monotonicMs() + leftMs(last, clock.nowMs(), this.#everyMs);
     if (clock.monotonicMs() < this.#atMs) return false;
     this.#atMs = clock.monotonicMs() + this.#everyMs;
     await commit(this.#context, signal, () => saveMeta(store, this.#key, isoTime(clock.nowMs())));
-    return true;
+    return last !== undefined || this.#isDueFirst;
   }
 }
 

@@ -88,10 +88,6 @@ export class AnsweredStatus {
     if (refusals !== undefined) refusals.askedAt = this.#accepted;
   }
 
-  noteLost(id: bigint): void {
-    this.#resolver.noteLost(id);
-  }
-
   async send(
     sent: Sent,
     { plan, turn }: { plan: StatusPlan & { kind: "send" }; turn: Turn },

@@ -8,6 +8,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { AnswerForms } from "../pass/answer-forms.ts";
 import type { JobContext } from "../pass/job.ts";
+import { leastAgoMs } from "../pass/moment.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
@@ -19,6 +20,7 @@ import { loadOrderMoves } from "./requested-order-rows.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
 import {
   hasOtherRequest,
+  loadLostMs,
   loadNewForm,
   loadUnshownSince,
   markPendingAgain,
@@ -26,6 +28,7 @@ import {
   markSent,
   type NewFormAnswer,
   noteOtherAccepted,
+  saveLostMs,
   saveNewForm,
   saveRequestError,
   saveUnshownSince,
@@ -67,6 +70,8 @@ export interface Sent {
 interface KnownOfRequest {
   /** The service has answered, in a form that is not known. */
   isAnswered: boolean;
+  /** When its answer was found missing (monotonic). */
+  lostMs: number;
   /** The request can no longer take effect later. */
   isQuiet: boolean;
   /** When its order was first found changed by another client (monotonic). */
@@ -86,8 +91,6 @@ export class StatusResolver {
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
   readonly #forms: AnswerForms;
-  /** Monotonic time at which the answer to a request was found missing. */
-  readonly #lostAtMs = new Map<bigint, number>();
   /** Monotonic time at which the order of a request was first found changed by another client. */
   readonly #movedAtMs = new Map<bigint, number>();
   /** Requests that a new form was answered to without effect: each counts once, so that one order hides no proof of others. */
@@ -104,12 +107,7 @@ export class StatusResolver {
     this.#forms = forms;
   }
 
-  noteLost(id: bigint): void {
-    if (!this.#lostAtMs.has(id)) this.#lostAtMs.set(id, this.#context.clock.monotonicMs());
-  }
-
   forget(id: bigint): void {
-    this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
     this.#disproved.delete(id);
   }
@@ -128,14 +126,15 @@ export class StatusResolver {
   ): Promise<Step> {
     const { store, clock } = this.#context;
     const { id } = sent;
-    const lostAtMs = this.#lostAtMs.get(id) ?? clock.monotonicMs();
-    this.#lostAtMs.set(id, lostAtMs);
-    const untilMs = lostAtMs + this.#options.quietMs;
+    const nowMs = clock.monotonicMs();
+    const lostMs = loadLostMs(store, id) ?? nowMs;
+    const quietInMs = this.#options.quietMs - leastAgoMs(lostMs, nowMs);
     const answered = loadNewForm(store, id);
     const known: KnownOfRequest = {
       // What was answered travels no more.
       isAnswered: error instanceof BridgeError && error.code === "answer_unknown",
-      isQuiet: shownNow !== undefined || clock.monotonicMs() >= untilMs,
+      lostMs,
+      isQuiet: shownNow !== undefined || quietInMs <= 0,
       movedAtMs: this.#movedAtMs.get(id) ?? this.#loadMovedAtMs(id),
       answered,
       shownNow,
@@ -151,12 +150,11 @@ export class StatusResolver {
     );
     if (verdict instanceof BridgeError) throw verdict;
     if (known.unusual !== undefined && verdict === "again") this.#disproved.add(id);
-    if (verdict === "lost") return { kind: "lost", untilMs, error };
+    if (verdict === "lost") return { kind: "lost", untilMs: nowMs + quietInMs, error };
     if (verdict === "moved") return { kind: "lost", untilMs: known.movedAtMs + MOVED_AGAIN_MS, error: undefined };
     const waits = verdict === "lagging" ? { waitMs: statusRetryMs(1) } : verdict;
     if (typeof waits === "object" && "waitMs" in waits)
       return { kind: "lost", untilMs: clock.monotonicMs() + waits.waitMs, error: undefined };
-    this.#lostAtMs.delete(id);
     this.#movedAtMs.delete(id);
     if (waits === "again") return { kind: "again" };
     return waits === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, waits);
@@ -179,7 +177,7 @@ export class StatusResolver {
   #settleRead(
     sent: Sent,
     { seen, at }: { seen: SeenOrder & { kind: "order" }; at: string },
-    { isAnswered, isQuiet, movedAtMs, answered, shownNow, unusual }: KnownOfRequest,
+    { isAnswered, lostMs, isQuiet, movedAtMs, answered, shownNow, unusual }: KnownOfRequest,
   ): Verdict | BridgeError {
     const { store, clock } = this.#context;
     const { timezone, rules } = this.#options;
@@ -201,7 +199,10 @@ export class StatusResolver {
     );
     if (named !== undefined && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
     if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
-    if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) return "lost";
+    if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) {
+      saveLostMs(store, id, lostMs);
+      return "lost";
+    }
     if (compared === "lagging") {
       saveRequestError(store, id, m.statuses.beforeAccepted);
       this.#saveMovedAtMs(id, movedAtMs);

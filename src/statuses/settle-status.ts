@@ -258,7 +258,6 @@ export class StatusSettler {
       await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
       return { kind: "again" };
     }
-    this.#answered.noteLost(request.id);
     const { id, statusSent, statusBefore } = request;
     return await this.#answered.resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
   }

@@ -135,7 +135,7 @@ export function markSending(
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
-           stamp_before = ?, left_at = ?, unshown_since = NULL, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+           stamp_before = ?, left_at = ?, unshown_since = NULL, lost_ms = NULL, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
          WHERE id = ? AND state = 'pending'`,
       )
       .run(sent.status, status, revision, updatedAt, sent.leftAt, sent.at, id).changes > 0
@@ -301,6 +301,15 @@ export function saveUnshownSince(store: Store, id: bigint, since: string): void 
       `UPDATE status_requests SET unshown_since = @since WHERE id = @id AND ${OPEN} AND unshown_since IS NOT @since`,
     )
     .run({ id, since });
+}
+
+/** When the answer to the request was found missing, and its order lacked the status: milliseconds since the machine's start. */
+export function loadLostMs(store: Store, id: bigint): number | undefined {
+  return onlyValue<number | null>(store, "SELECT lost_ms FROM status_requests WHERE id = ?", id) ?? undefined;
+}
+
+export function saveLostMs(store: Store, id: bigint, lostMs: number): void {
+  store.prepare(`UPDATE status_requests SET lost_ms = ? WHERE id = ? AND ${OPEN} AND lost_ms IS NULL`).run(lostMs, id);
 }
 
 /** Orders whose new status must be read back, oldest first. */

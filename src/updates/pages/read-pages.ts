@@ -9,12 +9,16 @@ import { parseTimestamp } from "../../answers/timestamp.ts";
 import { isSameWay } from "../../answers/timestamp-form.ts";
 import type { CompletenessCheck } from "../../completeness/check-completeness.ts";
 import { countEmptyRecords, withoutMore } from "../../completeness/list-metadata.ts";
+import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { loadOrderMark } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { endOfStepNs } from "../../orders/second-reads.ts";
+import { commit } from "../../pass/commit.ts";
 import { stopsPass } from "../../pass/holds.ts";
+import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { leastAgoMs } from "../../pass/moment.ts";
 import { loadWatermark, TIME_STREAM } from "../../pass/position-rows.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
@@ -52,6 +56,14 @@ const REPEAT_AFTER_MS = 5_000;
 const LOOK_EVERY_MS = 5 * 60_000;
 /** The interval after that failed. */
 const LOOK_AGAIN_MS = 24 * 3_600_000;
+
+/** A token that is before the one that named it. `machineMs`: since when the service names it, from the machine's start. */
+interface PositionBefore {
+  token: string;
+  since: string;
+  machineMs: number;
+}
+
 /** Pages in a row without anything new that are read because more is announced. */
 const QUIET_PAGES_MAX = 20;
 
@@ -65,14 +77,13 @@ export class ReadPages {
   readonly #past: LookPast;
   #isTokenRefused = false;
   #repeats = 0;
-  /** Monotonic. */
-  #lookAtMs: number;
+  readonly #looks: Interval;
+  /** No look by time before then. Monotonic. */
+  #lookAtMs = 0;
   /** In a row. */
   #refusedLooks = 0;
   /** Since when empty answers name a token of another form than the position's. Monotonic. */
   #otherSinceMs: number | undefined;
-  /** A token before the one that named it, and until when it is not followed. */
-  #back: { token: string; since: string; untilMs: number } | undefined;
 
   constructor(
     context: JobContext,
@@ -86,7 +97,7 @@ export class ReadPages {
     const { rules, follow } = options;
     const pageRules = { mapping: rules.update, changes: rules.changes, next: rules.next, timezone: follow.timezone };
     this.#pages = new KnownPages(pageRules, context);
-    this.#lookAtMs = context.clock.monotonicMs() + LOOK_EVERY_MS;
+    this.#looks = new Interval(context, "looked_by_time", LOOK_EVERY_MS, { isDueFirst: false });
     this.#first = new FirstPages(context, follow, (pass, since) => this.readPage(pass, since));
     this.#past = new LookPast(follow, (pass, since) => this.readPage(pass, since));
   }
@@ -132,8 +143,7 @@ export class ReadPages {
    */
   async #isLeftBehind(pass: Pass, watermark: string, time: string): Promise<boolean> {
     const { clock, log } = this.#context;
-    if (clock.monotonicMs() < this.#lookAtMs) return false;
-    this.#lookAtMs = clock.monotonicMs() + LOOK_EVERY_MS;
+    if (clock.monotonicMs() < this.#lookAtMs || !(await this.#looks.begin(pass.signal))) return false;
     const { rules, metadata } = pass;
     const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
     try {
@@ -186,7 +196,7 @@ export class ReadPages {
       }
       // A token counts once it was requested and answered; until then the position is a time.
       const isNamed = hasTokens && token !== undefined && token !== asked.since;
-      if (isNamed && !isLargest(token, page, pass) && this.#mayFollow(token, asked.since, new Set()))
+      if (isNamed && !isLargest(token, page, pass) && (await this.#mayFollow(pass, token, asked.since)))
         return page.fresh === 0 && pass.otherQuestion === undefined && !this.#completeness.saysMore(pass.metadata)
           ? true
           : await this.#readByToken(pass, token, asked);
@@ -277,7 +287,7 @@ export class ReadPages {
         isRewritten = true;
         continue;
       }
-      if (!this.#mayFollow(token, since, seen)) return true;
+      if (seen.has(token) || !(await this.#mayFollow(pass, token, since))) return true;
       since = token;
       isRewritten = false;
     }
@@ -305,16 +315,17 @@ export class ReadPages {
   }
 
   /**
-   * Whether a token may be requested next. One that this pass has requested, or that is before the one that named it,
-   * leads nowhere. If the service keeps naming it, it is followed: going back repeats changes but loses none.
+   * Whether a token may be requested next. One that is before the one that named it leads nowhere. If the service keeps
+   * naming it, it is followed: going back repeats changes but loses none.
    */
-  #mayFollow(token: string, since: string, seen: ReadonlySet<string>): boolean {
-    const { clock, log } = this.#context;
-    if (seen.has(token)) return false;
+  async #mayFollow({ signal }: Pass, token: string, since: string): Promise<boolean> {
+    const { store, clock, log } = this.#context;
     if (!isBefore(token, since, this.#options.follow.timezone)) return true;
     const nowMs = clock.monotonicMs();
-    if (this.#back?.token === token && this.#back.since === since) return nowMs >= this.#back.untilMs;
-    this.#back = { token, since, untilMs: nowMs + BACK_MS };
+    const named = loadMetaJson<PositionBefore>(store, "position_before");
+    if (named?.token === token && named.since === since) return leastAgoMs(named.machineMs, nowMs) >= BACK_MS;
+    const now: PositionBefore = { token, since, machineMs: nowMs };
+    await commit(this.#context, signal, () => saveMetaJson(store, "position_before", now));
     log.warn({ since, token }, m.updates.positionBefore);
     return false;
   }

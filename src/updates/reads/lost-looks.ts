@@ -29,18 +29,17 @@ export class LostLooks {
     read: (acceptedLoss?: LostPart) => Promise<{ value: T } | undefined>,
     { reads, isLast = false, signal }: { reads: ReadPass; isLast?: boolean; signal: AbortSignal },
   ): Promise<{ value: T } | undefined> {
-    const { store, client } = this.#context;
+    const { store, clock } = this.#context;
     const first = await read();
     const lost = this.#lostOf(first?.value);
     if (lost === undefined) return first;
-    const look = judgeLook(loadFirstLook(store, orderId), client.serviceNow);
+    const look = judgeLook(loadFirstLook(store, orderId), clock.monotonicMs());
     if ((look === "vain" && !isLast) || !(await reads.shows(lost, orderId))) return first;
     const again = await read();
     if (this.#lostOf(again?.value) !== lost) return again;
     // Read once more, because another machine of the service may answer now.
     if (look === "second" || isLast) return await read(lost);
-    const { serviceNow } = client;
-    if (serviceNow !== undefined) await commit(this.#context, signal, () => saveFirstLook(store, orderId, serviceNow));
+    await commit(this.#context, signal, () => saveFirstLook(store, orderId, clock.monotonicMs()));
     return again;
   }
 
