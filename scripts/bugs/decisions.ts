@@ -357,6 +357,30 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     COMPLETENESS,
   ),
   tested(
+    "test/statuses/status-unknown.test.ts",
+    "each process waits anew for a status whose answer was lost",
+    { in: "resolve", find: "loadLostMs(store, id) ?? nowMs", replace: "nowMs" },
+    "src/statuses/resolve-status.ts",
+  ),
+  tested(
+    "test/updates/position-gone-back.test.ts",
+    "each process waits anew before it looks by time beside positions",
+    { in: "#isLeftBehind", find: "!(await this.#looks.begin(pass.signal))", replace: "clock.monotonicMs() > 0" },
+    "src/updates/pages/read-pages.ts",
+  ),
+  tested(
+    "test/updates/follow-rest.test.ts",
+    "a position that lies before the one asked is never followed",
+    { in: "#mayFollow", find: ">= BACK_MS", replace: "< 0" },
+    "src/updates/pages/read-pages.ts",
+  ),
+  tested(
+    "test/pass/moment.test.ts",
+    "a time from before the machine's start counts as none",
+    { in: "leastAgoMs", find: ": nowMs", replace: ": 0" },
+    "src/pass/moment.ts",
+  ),
+  tested(
     "test/statuses/status-turn.test.ts",
     "a status sent as it was decided before the wait for its turn",
     { in: "take", find: "begun.value", replace: "planned" },

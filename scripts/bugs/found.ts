@@ -975,7 +975,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/pass/interval.test.ts",
     "an interval that begins anew with each process",
-    { in: "begin", find: "leftMs(loadMeta(store, this.#key), clock.nowMs(), this.#everyMs)", replace: "this.#everyMs" },
+    { in: "begin", find: "leftMs(last, clock.nowMs(), this.#everyMs)", replace: "this.#everyMs" },
     "src/pass/interval.ts",
   ),
   tested(

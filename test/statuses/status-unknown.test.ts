@@ -342,6 +342,24 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toMatchObject([{ why: "cancelled" }]);
   });
 
+  itWhole("is sent again where each pass is a process of its own that ends before", async () => {
+    const settings = { service: { timeouts: { headers: "300s", total: "300s" } } };
+    const bridge = await startStatusBridge({ settings });
+    const { ids, ask, sandbox, request, effects, clock } = bridge;
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "before", do: { kind: "reset" } });
+    for (let minute = 0; minute < 4; minute++) {
+      await bridge.send();
+      expect(request(id)).toMatchObject({ state: "sending", attempts: 1 });
+      await bridge.restart();
+      clock.advance(MINUTE);
+    }
+    clock.advance(MINUTE);
+    await bridge.send();
+    expect(request(id)).toMatchObject({ state: "sent", attempts: 2 });
+    expect(effects()).toEqual(["paid"]);
+  });
+
   itWhole("is refused also where each pass is a process of its own", async () => {
     const bridge = await startStatusBridge({
       sandbox: {

@@ -71,6 +71,18 @@ describe.each<Letters>(["cursor-", ""])(
       expect(countedBy(test, letters)).toBeLessThan(100);
     });
 
+    itWhole("is given up within minutes also where each pass is a process of its own", async () => {
+      const test = await startWithCursors(4, letters);
+      const [, second] = test.ids as [string, string];
+      goBack(test, letters, 900);
+      test.change(second, { status: "cancelled" });
+      for (let polls = 0; polls < 7; polls++) {
+        await test.restart();
+        await test.poll();
+      }
+      expect(test.statusOf(second).status).toBe("cancelled");
+    });
+
     itWhole("loses no change that came before the count was there again", async () => {
       const test = await startWithCursors(4, letters);
       const [, second, third] = test.ids as [string, string, string];
