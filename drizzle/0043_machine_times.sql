@@ -14,8 +14,9 @@ CREATE TABLE missing_orders (
 DROP TABLE lost_values;
 --> statement-breakpoint
 
-CREATE TABLE lost_values (
+CREATE TABLE first_looks (
   order_id TEXT PRIMARY KEY,
+  doubt TEXT NOT NULL, -- the value that its answer lacked, or which other order it was
   machine_ms REAL NOT NULL -- milliseconds since the machine's start, then
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint

@@ -957,8 +957,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/other-order.test.ts",
     "an order under whose id another one is stored is never stored",
-    { in: "planOther", find: 'source !== "snapshot"', replace: 'source.endsWith("t")' },
-    "src/orders/plan-other.ts",
+    {
+      in: "holdOther",
+      find: "options.accepted === doubtOf(other)",
+      replace: "options.accepted === doubtOf({ ...other, reference: orderId })",
+    },
+    "src/orders/other-order.ts",
   ),
   tested(
     "test/updates/other-order.test.ts",
@@ -969,8 +973,20 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/other-order.test.ts",
     "an order read as either of two in turn goes to and fro",
-    { in: "releaseShown", find: "orderId, shown?.reference", replace: "orderId.slice(1), shown?.reference" },
-    "src/orders/other-order.ts",
+    { in: "ingestKnown", find: "deleteFirstLook(store, record.orderId);", replace: "" },
+    "src/orders/ingest-orders.ts",
+  ),
+  tested(
+    "test/updates/other-order.test.ts",
+    "orders believed to be others while the service answers for each of them with another one",
+    { in: "shows", find: "answer.record.ok && this.#otherOf(answer) === undefined", replace: "answer.record.ok" },
+    "src/updates/reads/read-order.ts",
+  ),
+  tested(
+    "test/pass/first-looks.test.ts",
+    "the first of two reads in doubt is not forgotten after a day",
+    { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },
+    "src/pass/first-looks.ts",
   ),
   tested(
     "test/pass/interval.test.ts",

@@ -50,7 +50,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   owed_reads: "both",
   later_reads: "anew",
   repeat_reads: "anew",
-  lost_values: "anew",
+  first_looks: "anew",
   missing_orders: "anew",
   seen_changes: "both",
   matched_paths: "both",

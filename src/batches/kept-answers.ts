@@ -13,7 +13,6 @@ import { idsByPathInSlices, type PathIds, recordIdsOf } from "../answers/ids-by-
 import type { JsonPath } from "../answers/json-path.ts";
 import { type AnswerHead, headText } from "../completeness/head-metadata.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
-import { loadMeta, saveMeta } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
@@ -37,6 +36,7 @@ import {
   type KeptBody,
   loadKeptAfter,
   loadKeptUnder,
+  loadUnreadableMs,
   saveKeptAsked,
   saveUnreadBody,
   settleKept,
@@ -74,6 +74,8 @@ export class KeptAnswers {
   readonly #context: JobContext;
   readonly #rules: KeptRules;
   #lookAtMs = 0;
+  /** When an answer to this process was unreadable (monotonic); of an earlier process only that of the newest kept answer is known. */
+  #unreadableMs: number | undefined;
   /** Row id of the kept answer that was checked last. */
   #after = 0;
 
@@ -89,12 +91,10 @@ export class KeptAnswers {
   async keep(answer: ServiceAnswer, error: BridgeError, signal: AbortSignal): Promise<boolean> {
     const { store, clock, client } = this.#context;
     if (error.code !== "answer_shape") return false;
+    this.#unreadableMs = clock.monotonicMs();
     const depth = depthOfRecords(this.#rules.batchOrders);
     const read = await readInTurns(clock, answer, readMendedInSlices(answer, depth), signal);
-    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) {
-      await commit(this.#context, signal, () => this.#saveUnreadable());
-      return false;
-    }
+    if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return false;
     const fingerprint = await this.#fingerprintOf(answer, read, signal);
     const at = isoTime(clock.nowMs());
     const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
@@ -105,7 +105,6 @@ export class KeptAnswers {
     };
     const place = isRoom() ? await this.#placeOf(shown, fingerprint, at, signal) : undefined;
     return await commit(this.#context, signal, () => {
-      this.#saveUnreadable();
       const hasRoom = place !== undefined && isRoom();
       if (hasRoom) {
         saveUnreadBody(store, {
@@ -117,6 +116,7 @@ export class KeptAnswers {
           error: withTexts(error.text, client.hideSecrets),
           at,
           account: this.#rules.account,
+          unreadableMs: clock.monotonicMs(),
         });
         // The body is committed, so this delivery is not lost.
         closeDelivery(store);
@@ -215,17 +215,11 @@ export class KeptAnswers {
     return false;
   }
 
-  /** Inside a transaction: whether all answers of the last `ms` were readable. Without a time of the last other one it begins now. */
+  /** Inside a transaction: whether all answers of the last `ms` were readable. */
   #wasReadableFor(ms: number): boolean {
     const { store, clock } = this.#context;
-    const lastMs = loadMeta(store, "unreadable");
-    if (lastMs === undefined) this.#saveUnreadable();
-    return lastMs !== undefined && leastAgoMs(Number(lastMs), clock.monotonicMs()) >= ms;
-  }
-
-  #saveUnreadable(): void {
-    const { store, clock } = this.#context;
-    saveMeta(store, "unreadable", String(clock.monotonicMs()));
+    const nowMs = clock.monotonicMs();
+    return leastAgoMs(this.#unreadableMs ?? loadUnreadableMs(store), nowMs) >= ms;
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { type BodyPlace, bodyLength } from "../database/body-parts.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { deleteRows, findRow, select, updateRows } from "../database/queries.ts";
 import { batches } from "../database/schema.ts";
@@ -84,9 +85,12 @@ export function saveUnreadBody(
     error: Message | null;
     at: string;
     account: string;
+    /** For an answer that could not be read: when it came, in milliseconds since the machine's start. */
+    unreadableMs?: number;
   },
 ): number {
-  store
+  const { unreadableMs, ...body } = unread;
+  const { changes } = store
     .prepare(
       `INSERT INTO batches (fingerprint, received_at, order_count, state, last_error, read_with, service_date, head, account, body, body_id)
        VALUES (@fingerprint, @at, 0, 'unread', @error, @mapping, @date, @head, @account, @body, @bodyId)
@@ -95,7 +99,8 @@ export function saveUnreadBody(
        WHERE state = 'unread' AND (body IS NOT excluded.body OR body_id IS NOT excluded.body_id)
          AND received_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.received_at, '${KEPT_ANEW}')`,
     )
-    .run({ ...unread, ...unread.place, date: unread.date ?? null, error: store.textOf(unread.error) });
+    .run({ ...body, ...body.place, date: body.date ?? null, error: store.textOf(body.error) });
+  if (unreadableMs !== undefined && changes > 0) saveMeta(store, "unreadable", String(unreadableMs));
   store
     .prepare("UPDATE batches SET account = @account WHERE fingerprint = @fingerprint AND account <> @account")
     .run({ account: unread.account, fingerprint: unread.fingerprint });
@@ -142,6 +147,11 @@ export function loadKeptAfter(store: Store, id: number, mapping: string): KeptBo
   if (row === undefined) return undefined;
   const { orderIds, lastError, ...kept } = row;
   return { ...kept, lastError: lastError ?? "", asked: JSON.parse(orderIds ?? "[]") as string[] };
+}
+
+/** When the newest kept answer came, in milliseconds since the machine's start. */
+export function loadUnreadableMs(store: Store): number {
+  return Number(loadMeta(store, "unreadable") ?? 0);
 }
 
 export function saveKeptAsked(store: Store, id: number, asked: readonly string[]): void {

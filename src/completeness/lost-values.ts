@@ -1,14 +1,11 @@
 /*
  * Values that nearly every former order has and this record lacks. Where a table of the service is unavailable, it may
  * send `null`, `[]`, lines without an article or fewer lines than it counts for every order. Such a record is held
- * until it was read so twice, ten minutes apart, while another order had the value (`updates/reads/lost-looks.ts`), or until
+ * until it was read so twice, ten minutes apart, while another order had the value (`updates/reads/repeated-reads.ts`), or until
  * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
 import { onlyValue } from "../database/only-row.ts";
-import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
-import { lostValues } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { leastAgoMs } from "../pass/moment.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
@@ -194,31 +191,4 @@ export function isHeldForLong(
     WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
   const since = onlyValue<string | null>(store, sql, kind, orderId);
   return since !== null && Date.parse(at) - Date.parse(since) >= heldMs;
-}
-
-/** When the order was first read without the value while another one had it: milliseconds since the machine's start. */
-export function loadFirstLook(store: Store, orderId: string): number | undefined {
-  return findRow(store, lostValues, { orderId })?.machineMs;
-}
-
-/** Replaces the time of a read more than a day ago, which belongs to another fault. */
-export function saveFirstLook(store: Store, orderId: string, machineMs: number): void {
-  upsertRow(store, lostValues, { orderId, machineMs }, { key: ["orderId"], set: ["machineMs"] });
-}
-
-/** Call where the order has the value again, or was accepted without it. */
-export function deleteFirstLook(store: Store, orderId: string): void {
-  // Called for every record, and the table is nearly always empty.
-  if (store.prepare("SELECT 1 FROM lost_values LIMIT 1").get() === undefined) return;
-  deleteRows(store, lostValues, { orderId });
-}
-
-/** The minimum time between the two reads after which a missing value is accepted. */
-const LOOKS_APART_MS = 10 * 60_000;
-
-/** Classifies a read: `vain` where the first was less than ten minutes ago. Both times are since the machine's start. */
-export function judgeLook(firstMs: number | undefined, nowMs: number): "first" | "second" | "vain" {
-  const agoMs = firstMs === undefined ? HELD_MS : leastAgoMs(firstMs, nowMs);
-  if (agoMs >= HELD_MS) return "first";
-  return agoMs >= LOOKS_APART_MS ? "second" : "vain";
 }

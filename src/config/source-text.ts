@@ -25,7 +25,7 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
     "holds",
     "image_files",
     "later_reads",
-    "lost_values",
+    "first_looks",
     "matched_paths",
     "meta",
     "missing_orders",

@@ -577,8 +577,9 @@ export const repeatReads = sqliteTable("repeat_reads", {
   step: integer().notNull(),
 });
 
-export const lostValues = sqliteTable("lost_values", {
+export const firstLooks = sqliteTable("first_looks", {
   orderId: text("order_id").primaryKey(),
+  doubt: text().notNull(),
   machineMs: real("machine_ms").notNull(),
 });
 

@@ -16,6 +16,9 @@ export function isUnchanged(result: IngestResult): boolean {
   return result === "same" || result === "refreshed";
 }
 
+/** Why a content is held: a part that it lacks although the order had it before, or the other order that it is. */
+export type Doubt = LostPart | `other ${string}`;
+
 export interface IngestOptions {
   store: Store;
   rules: OrderRules;
@@ -25,8 +28,8 @@ export interface IngestOptions {
   at: string;
   /** When the answer was requested, by the service's clock; undefined: long ago. */
   askedAt?: string | undefined;
-  /** A part that the order may lack although it had it before: repeated reads have shown that this is so. */
-  acceptedLoss?: LostPart | undefined;
+  /** Counts, because repeated reads have shown that it is so. */
+  accepted?: Doubt | undefined;
   /** The stored payload is damaged: it is replaced, and the columns are compared instead. */
   isDamaged?: boolean | undefined;
 }

@@ -5,9 +5,10 @@
  */
 import { textOf } from "../answers/json-text.ts";
 import { readTimestamp } from "../answers/timestamp.ts";
-import { deleteFirstLook, findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
+import { findLost, isHeldForLong, type LostPart, losesValues } from "../completeness/lost-values.ts";
 import { isSameName } from "../database/same-name.ts";
 import { m } from "../messages/messages.ts";
+import { deleteFirstLook } from "../pass/first-looks.ts";
 import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { wasListed } from "../pass/seen-changes.ts";
@@ -135,7 +136,7 @@ function readUsable(
   const lost = findLost(store, { orderId, source, values, ...judged, text, mapping });
   const counts =
     lost === undefined ||
-    lost === options.acceptedLoss ||
+    lost === options.accepted ||
     isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
   if (counts) return { text, values, isCancelled, isOpen, lost, other };
   if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
@@ -184,6 +185,7 @@ function ingestVersion(
     // The cancellation changed what is stored, so the record is judged once more.
     if (isCancelled === stored.isCancelled && takesOvertaken(options, record, values))
       return ingestGood(options, record);
+    if (other !== undefined) replaceByOther(options, { orderId: record.orderId, known: { mark, stored }, other });
   }
   const content = { ...usable, source, hash: record.hash, contentHash, orderKey, at: options.at };
   switch (plan.kind) {
@@ -202,7 +204,6 @@ function ingestVersion(
       return "refreshed";
     case "apply": {
       keepContentHash(store, mark, payloadContentHash);
-      if (other !== undefined) replaceByOther(options, { orderId: record.orderId, known: { mark, stored }, other });
       const eventSource = sourceOf(options, record, { mark, stored, incoming, event: plan.event });
       applyOrderChange(store, { ...content, event: plan.event, eventSource });
       renewWaiting(options, record, contentHash);

@@ -1,21 +1,21 @@
 /*
- * Records that have the id of a stored order and are another order (`isOtherOrder`). They are held until the order
- * itself has shown twice that it is this one; what was stored before is then held instead. Runs inside the transaction
- * of the ingest.
+ * Records that have the id of a stored order and are another order (`isOtherOrder`). They are held until reads of the order
+ * itself have shown that it is this one (`updates/reads/repeated-reads.ts`); what was stored before is then held instead.
+ * Runs inside the transaction of the ingest.
  */
 import { textOf } from "../answers/json-text.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
-import { loadHeldOf, loadOrdersByNumber, releaseSnapshotsOfOthers } from "../pass/held-rows.ts";
+import { loadOrdersByNumber, releaseSnapshotsOfOthers } from "../pass/held-rows.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { releaseQuarantined, saveQuarantined } from "../pass/quarantine-rows.ts";
-import { BAD_KIND, ORDER_KINDS, type OrderMapping, orderReference } from "../records/order-mapping.ts";
+import { ORDER_KINDS, type OrderMapping, orderReference } from "../records/order-mapping.ts";
 import { fieldOf, isOtherOrder, isSameTime, type OrderRecord } from "../records/same-order.ts";
-import type { GoodRecord, IngestOptions, IngestResult } from "./ingest-options.ts";
+import type { Doubt, GoodRecord, IngestOptions, IngestResult } from "./ingest-options.ts";
+import { requestLaterReads } from "./later-reads.ts";
 import { loadOrderMark, loadStoredOrder, type OrderMark } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import type { StoredOrder } from "./plan-order.ts";
-import { planOther } from "./plan-other.ts";
 import { quarantineRecord, readOrdersOf } from "./quarantine-record.ts";
 
 export interface KnownOrder {
@@ -53,12 +53,19 @@ export function loadOther(
   return findOther(rules, record, { said: { text: textOf(bytes, record.span), mapping }, known });
 }
 
-/** Holds the record and queues a read of the order, unless the order itself has shown it for long enough. */
+export function doubtOf({ reference }: OtherOrder): Doubt {
+  return `other ${reference}`;
+}
+
+export function isOtherDoubt(doubt: Doubt): doubt is `other ${string}` {
+  return doubt.startsWith("other ");
+}
+
+/** Holds the record and queues a read of the order, unless reads of the order have shown that it is this one. */
 export function holdOther(options: IngestOptions, record: GoodRecord, other: OtherOrder): IngestResult | undefined {
   const { store, mapping, at } = options;
   const { source, paths } = mapping;
-  const [held] = source === "snapshot" ? loadHeldOf(store, BAD_KIND.snapshot, other.reference) : [];
-  if (planOther(source, held?.since, at) === "replace") return undefined;
+  if (options.accepted === doubtOf(other)) return undefined;
   const reason = m.orders.idOfOtherOrder({ path: paths.order_id.text, ...other });
   const result = quarantineRecord(options, record, reason, other.reference);
   if (source === "snapshot") requestRead(store, record, at);
@@ -71,12 +78,17 @@ export function releaseShown(store: Store, orderId: string, shown?: OtherOrder):
   releaseSnapshotsOfOthers(store, orderId, shown?.reference ?? "");
 }
 
-/** Holds what is stored, unless it is also stored under another id, and releases what is held of the new content. */
+/**
+ * Holds what is stored, unless it is also stored under another id, and releases what is held of the new content. The record
+ * is held under its number alone: nothing that it says is of the order any more. The order is read again later, because
+ * the service may have been wrong for hours.
+ */
 export function replaceByOther(
   { store, rules, at }: IngestOptions,
   { orderId, known: { mark, stored }, other }: { orderId: string; known: KnownOrder; other: OtherOrder },
 ): void {
   releaseQuarantined(store, ORDER_KINDS, other.reference);
+  requestLaterReads(store, orderId, at);
   const former = { text: stored.payload, mapping: rules[mark.payloadSource] };
   const number = fieldOf(former, "number") ?? "";
   const isElsewhere = loadOrdersByNumber(store, stored.values.number ?? number).some((copy) => {
@@ -86,7 +98,7 @@ export function replaceByOther(
   if (isElsewhere) return;
   saveQuarantined(store, {
     kind: "order",
-    reference: orderReference(orderId, number),
+    reference: number,
     reason: m.orders.replacedByOther({ number: other.number, createdAt: other.createdAt }),
     payload: stored.payload,
     hash: mark.payloadHash,

@@ -53,7 +53,7 @@ export class CompareOrders {
     };
     const ingest = (answer: OrderAnswer, at: string): Compared => {
       if (loadQueuedRead(store, order.orderId) === undefined) return this.#ingest(order, answer, options.isDamaged, at);
-      return this.#reader.isHeldAsOther(answer) ? "quarantined" : "skipped";
+      return this.#reader.isOther(answer) ? "quarantined" : "skipped";
     };
     const compared = await this.#reader.refresh(order, { store: ingest, settle }, signal);
     if (compared?.value !== "gone") return compared?.value ?? "skipped";
@@ -74,7 +74,7 @@ export class CompareOrders {
       if (this.#isSameContent(mark, { record, body, values: values.values })) return "same";
     const before = mark === undefined || isDamaged ? undefined : loadStoredOrder(store, mark.orderKey).status;
     const ingested = isDamaged && mark !== undefined ? this.#reader.heal(answer, at) : this.#reader.store(answer, at);
-    if (ingested === "quarantined") return "quarantined";
+    if (ingested === "quarantined" || this.#reader.isOther(answer)) return "quarantined";
     // Not held: it is what is stored, read with an earlier mapping, or a person has dropped it.
     if (!record.ok || "reason" in values) return this.#reader.isHeld(answer) ? "quarantined" : "same";
     if (isDamaged) releaseQuarantined(store, ["payload"], record.orderId);

@@ -309,7 +309,7 @@ describe("what nearly every former order has", () => {
       expect(stored(test, id)).toBe(1);
       expect(test.snapshots(id)).toBeLessThanOrEqual(10);
       expect(test.rows("SELECT * FROM quarantine WHERE state = 'held'")).toEqual([]);
-      expect(test.rows("SELECT * FROM lost_values")).toEqual([]);
+      expect(test.rows("SELECT * FROM first_looks")).toEqual([]);
       expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
     },
   );
@@ -391,7 +391,7 @@ describe("what nearly every former order has", () => {
     trouble();
     test.change(id, { status: "paid" });
     await test.poll();
-    expect(test.rows("SELECT order_id FROM lost_values")).toEqual([{ order_id: id }]);
+    expect(test.rows("SELECT order_id FROM first_looks")).toEqual([{ order_id: id }]);
     service.handle = handle;
     for (let polls = 0; polls < 12; polls++) await test.poll();
     expect(test.statusOf(id).status).toBe("paid");

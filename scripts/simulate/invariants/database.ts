@@ -22,7 +22,7 @@ const BOOKKEEPING = new Set([
   "owed_reads",
   "later_reads",
   "repeat_reads",
-  "lost_values",
+  "first_looks",
   "runs",
   "stored_messages",
   "learned_answers",

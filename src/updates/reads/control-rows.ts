@@ -33,7 +33,9 @@ export function loadControls(store: Store, except: readonly string[], limit: num
 }
 
 const HAS_LINE = "EXISTS (SELECT 1 FROM order_line_rows l WHERE l.order_key = orders.order_key AND l.sku IS NOT NULL)";
-const HAS_PART: Record<LostPart, string> = {
+/** `other`: what an order needs so that another one in its place can be told. */
+const HAS_PART: Record<LostPart | "other", string> = {
+  other: "number IS NOT NULL",
   status: "trim(status)<>''",
   lines: HAS_LINE,
   number: "number IS NOT NULL",
@@ -45,7 +47,12 @@ const HAS_PART: Record<LostPart, string> = {
 };
 
 /** Of these, orders that have the part which another one lacks. */
-export function loadControlsWith(store: Store, part: LostPart, except: readonly string[], limit: number): Candidate[] {
+export function loadControlsWith(
+  store: Store,
+  part: LostPart | "other",
+  except: readonly string[],
+  limit: number,
+): Candidate[] {
   return loadNewest(store, except, `AND ${HAS_PART[part]} ${IS_SOUND}`, limit);
 }
 

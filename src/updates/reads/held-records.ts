@@ -8,10 +8,11 @@
 import { textOf } from "../../answers/json-text.ts";
 import { isOlder } from "../../answers/timestamp.ts";
 import { readOrderId } from "../../answers/uuid.ts";
-import { findLacking, HELD_MS, type LostPart } from "../../completeness/lost-values.ts";
+import { findLacking, HELD_MS } from "../../completeness/lost-values.ts";
 import { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { readHeldRecord } from "../../orders/held-record.ts";
+import type { Doubt } from "../../orders/ingest-options.ts";
 import { ingestRecord } from "../../orders/ingest-orders.ts";
 import { loadOrderMark } from "../../orders/order-rows.ts";
 import { mappingOfKind, type OrderRules } from "../../orders/order-rules.ts";
@@ -37,9 +38,9 @@ import { isoTime } from "../../platform/ports.ts";
 import { ORDER_KINDS, type OrderMapping, readTimestampText } from "../../records/order-mapping.ts";
 import { digestWithoutId, fieldOf } from "../../records/same-order.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
-import type { LostLooks } from "./lost-looks.ts";
 import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
+import type { RepeatedReads } from "./repeated-reads.ts";
 
 const LOOK_EVERY_MS = 3_600_000;
 /** Orders read per check: with a thousand held, each is read twice a day. */
@@ -60,14 +61,18 @@ export class HeldRecords {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
-  readonly #looks: LostLooks;
+  readonly #looks: RepeatedReads;
   readonly #unnamed: FindUnnamed;
   readonly #interval: Interval;
   /** The last records checked: the next check continues with older ones. */
   #before = { named: FIRST, unnamed: FIRST, old: FIRST };
   #oldAtMs = 0;
 
-  constructor(context: JobContext, rules: OrderRules, { reader, looks }: { reader: OrderReader; looks: LostLooks }) {
+  constructor(
+    context: JobContext,
+    rules: OrderRules,
+    { reader, looks }: { reader: OrderReader; looks: RepeatedReads },
+  ) {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
@@ -113,8 +118,8 @@ export class HeldRecords {
       return refreshed;
     };
     try {
-      const readOnce = (acceptedLoss?: LostPart) => {
-        const take = (answer: OrderAnswer, at: string) => this.#reader.store(answer, at, acceptedLoss);
+      const readOnce = (accepted?: Doubt) => {
+        const take = (answer: OrderAnswer, at: string) => this.#reader.store(answer, at, accepted);
         return this.#reader.refresh(order, { store: take, settle }, signal);
       };
       const read = await this.#looks.read(order.orderId, readOnce, { reads: pass, signal });

@@ -13,13 +13,13 @@ import { findLost, hasPart, type JudgedOrder, type LostPart } from "../../comple
 import { m } from "../../messages/messages.ts";
 import { comparedTime } from "../../orders/cancellation.ts";
 import { saveUnshown } from "../../orders/echo-rows.ts";
-import type { IngestOptions, IngestResult } from "../../orders/ingest-options.ts";
+import type { Doubt, IngestOptions, IngestResult } from "../../orders/ingest-options.ts";
 import { ingestRecord } from "../../orders/ingest-orders.ts";
 import { requestLaterReads } from "../../orders/later-reads.ts";
 import { deleteMissingOrder } from "../../orders/missing-rows.ts";
 import { isSameFence, loadOrderFence, loadOrderMark, loadStoredOrder, saveServiceId } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
-import { loadOther } from "../../orders/other-order.ts";
+import { doubtOf, loadOther, type OtherOrder } from "../../orders/other-order.ts";
 import { judgeStatus } from "../../orders/status-names.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
@@ -27,7 +27,7 @@ import { loadQueuedRead, type QueuedRead, requestRead } from "../../pass/positio
 import { loadQuarantineState, releaseQuarantined } from "../../pass/quarantine-rows.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { ORDER_KINDS, type OrderValues, orderReference, readOrderValues } from "../../records/order-mapping.ts";
+import { ORDER_KINDS, type OrderValues, readOrderValues } from "../../records/order-mapping.ts";
 import { fieldOf } from "../../records/same-order.ts";
 import { withUnstored } from "../../records/unstored-records.ts";
 import type { ServiceError } from "../../service/service-error.ts";
@@ -147,8 +147,8 @@ export class OrderReader {
   /**
    * Stores an answer, or queues another read if it is older than what is stored. To be called inside the transaction.
    */
-  readonly store = (answer: OrderAnswer, at: string, acceptedLoss?: LostPart): IngestResult => {
-    if (!this.isStale(answer)) return this.storeAnyway(answer, at, acceptedLoss);
+  readonly store = (answer: OrderAnswer, at: string, accepted?: Doubt): IngestResult => {
+    if (!this.isStale(answer)) return this.storeAnyway(answer, at, accepted);
     if (answer.record.ok) requestRead(this.#context.store, answer.record, at);
     return "owed";
   };
@@ -173,8 +173,7 @@ export class OrderReader {
     const own = this.timestampOf(answer);
     if (!isOlder(own, stored, timezone, created)) return undefined;
     // The time of another order proves nothing.
-    const { record, body: bytes } = answer;
-    if (loadOther({ store, rules: this.#rules }, { record, bytes, mapping: this.#rules.snapshot })) return undefined;
+    if (this.#otherOf(answer) !== undefined) return undefined;
     const status = this.#textAt(answer, "status");
     const mapping = this.#rules[mark.payloadSource];
     const compared = comparedTime(loadStoredOrder(store, mark.orderKey), { status, mapping });
@@ -260,17 +259,27 @@ export class OrderReader {
     return found.state === "value" ? (readScalar(body, found.span) ?? null) : null;
   }
 
-  /** The part that the answer lacks, where it is held for that. */
-  lostOf(answer: OrderAnswer): LostPart | undefined {
+  /** Why the answer is held, where repeated reads can show that it is right. */
+  doubtOf(answer: OrderAnswer): Doubt | undefined {
+    if (!answer.record.ok) return undefined;
+    const other = this.#otherOf(answer);
+    if (other !== undefined) return doubtOf(other);
     const judged = this.#judgedOf(answer);
-    if (judged === undefined || !answer.record.ok || !this.isHeld(answer)) return undefined;
+    if (judged === undefined || !this.isHeld(answer)) return undefined;
     return findLost(this.#context.store, { ...judged, orderId: answer.record.orderId, source: "snapshot" });
   }
 
-  /** Whether the answer has the part that another one lacks. */
-  shows(answer: OrderAnswer, part: LostPart): boolean {
+  /** Whether the answer has the part that another one lacks, or is the order itself. */
+  shows(answer: OrderAnswer, part: LostPart | "other"): boolean {
+    if (part === "other") return answer.record.ok && this.#otherOf(answer) === undefined;
     const judged = this.#judgedOf(answer);
     return judged !== undefined && hasPart(judged, part);
+  }
+
+  #otherOf({ record, body }: HeldAnswer): OtherOrder | undefined {
+    if (!record.ok) return undefined;
+    const { store } = this.#context;
+    return loadOther({ store, rules: this.#rules }, { record, bytes: body, mapping: this.#rules.snapshot });
   }
 
   /** The answer's values; undefined where it is unreadable. */
@@ -288,10 +297,10 @@ export class OrderReader {
 
   /**
    * Stores an answer whatever its timestamp. To be called inside the transaction.
-   * @param acceptedLoss a part that the order may lack
+   * @param accepted a part that the order may lack
    */
-  storeAnyway(answer: OrderAnswer, at: string, acceptedLoss?: LostPart): IngestResult {
-    return this.#ingest(answer, { at, acceptedLoss });
+  storeAnyway(answer: OrderAnswer, at: string, accepted?: Doubt): IngestResult {
+    return this.#ingest(answer, { at, accepted });
   }
 
   /** The same where the stored payload is damaged. */
@@ -301,7 +310,7 @@ export class OrderReader {
 
   #ingest(
     { body, record, askedAt }: OrderAnswer,
-    how: Pick<IngestOptions, "at" | "acceptedLoss" | "isDamaged">,
+    how: Pick<IngestOptions, "at" | "accepted" | "isDamaged">,
   ): IngestResult {
     const { store } = this.#context;
     const { snapshot: mapping } = this.#rules;
@@ -316,19 +325,15 @@ export class OrderReader {
    * Replaces the stored version by an older one: the only place where an order goes back. Unless a new change announced
    * it, the order is read again later, in case a replica was behind after all. To be called inside the transaction.
    * @param how.isProven the change list agrees; without it, a day of the order's own answers reopens no status
-   * @param how.acceptedLoss a part that the order may lack
+   * @param how.accepted a part that the order may lack
    */
   takeBack(
     answer: OrderAnswer,
-    {
-      isAnnounced,
-      isProven,
-      acceptedLoss,
-    }: { isAnnounced: boolean; isProven: boolean; acceptedLoss: LostPart | undefined },
+    { isAnnounced, isProven, accepted }: { isAnnounced: boolean; isProven: boolean; accepted: Doubt | undefined },
     at: string,
   ): IngestResult {
     const lost = this.#standOf(answer);
-    const ingested = this.storeAnyway(answer, at, acceptedLoss);
+    const ingested = this.storeAnyway(answer, at, accepted);
     // A timestamp that goes back alone also shows that the service lost something.
     const kept = ingested === "changed" || ingested === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return ingested;
@@ -349,20 +354,15 @@ export class OrderReader {
 
   /** Whether this very answer is held: reading it again changes nothing. */
   isHeld(answer: HeldAnswer): boolean {
-    const { record } = answer;
-    return this.#isHeldAs(answer, record.ok ? record.orderId : record.reference) || this.isHeldAsOther(answer);
+    const { hash, ...record } = answer.record;
+    const reference = record.ok ? record.orderId : record.reference;
+    const state = loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash });
+    return state === "held" || this.isOther(answer);
   }
 
-  /** Whether it is held because it is another order than the stored one: reading it again later may change that. */
-  isHeldAsOther(answer: HeldAnswer): boolean {
-    const { record, body } = answer;
-    if (!record.ok) return false;
-    const number = fieldOf({ text: textOf(body, record.span), mapping: this.#rules.snapshot }, "number") ?? "";
-    return number !== "" && this.#isHeldAs(answer, orderReference(record.orderId, number));
-  }
-
-  #isHeldAs({ record: { hash } }: HeldAnswer, reference: string | null): boolean {
-    return loadQuarantineState(this.#context.store, { kind: "snapshot", reference, hash }) === "held";
+  /** Whether it is another order than the stored one: reading it again later may change that. */
+  isOther(answer: HeldAnswer): boolean {
+    return this.#otherOf(answer) !== undefined;
   }
 
   /**

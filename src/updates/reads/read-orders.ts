@@ -6,10 +6,9 @@
  */
 
 import { isStrictlyNewer } from "../../answers/timestamp.ts";
-import type { LostPart } from "../../completeness/lost-values.ts";
 import { m } from "../../messages/messages.ts";
 import { settleEchoes } from "../../orders/echo-rows.ts";
-import { type IngestResult, isUnchanged } from "../../orders/ingest-options.ts";
+import { type Doubt, type IngestResult, isUnchanged } from "../../orders/ingest-options.ts";
 import { loadLaterReads, requestLaterReads, requestReadNow } from "../../orders/later-reads.ts";
 import { loadMissingOrder } from "../../orders/missing-rows.ts";
 import {
@@ -34,11 +33,11 @@ import { isOfFuture } from "../times/latest-time.ts";
 import { AskingRecord } from "./asking-record.ts";
 import { HeldRecords } from "./held-records.ts";
 import { type ListedChange, type Listing, LookInUpdates } from "./look-in-updates.ts";
-import { LostLooks } from "./lost-looks.ts";
 import { MISSING_FOR_MS, noteMissing } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
 import { isLastTry, ReadQueue } from "./read-queue.ts";
+import { RepeatedReads } from "./repeated-reads.ts";
 import { noteRemoved } from "./set-back.ts";
 import { takeCancellation } from "./take-cancellation.ts";
 
@@ -62,8 +61,8 @@ interface Shown {
   current?: string;
   /** The change list decides nothing, and the order was answered so for a day. */
   isLast?: boolean;
-  /** The part that this order by itself lacks. */
-  acceptedLoss?: LostPart | undefined;
+  /** What the order has by itself, although it puts the answer in doubt. */
+  accepted?: Doubt | undefined;
 }
 
 interface Pass {
@@ -80,7 +79,7 @@ export class ReadOrders {
   readonly #asking: AskingRecord;
   readonly #queue: ReadQueue;
   readonly #held: HeldRecords;
-  readonly #looks: LostLooks;
+  readonly #looks: RepeatedReads;
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
   /** Number of orders that had changed although no record announced their read. */
@@ -93,7 +92,7 @@ export class ReadOrders {
     this.#reader = new OrderReader(context, rules);
     this.#asking = new AskingRecord(context, rules, this.#reader);
     this.#queue = new ReadQueue(context, rules);
-    this.#looks = new LostLooks(context, this.#reader);
+    this.#looks = new RepeatedReads(context, this.#reader);
     this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
   }
 
@@ -156,7 +155,7 @@ export class ReadOrders {
   async #readOne(queued: QueuedRead, pass: Pass): Promise<boolean> {
     const { store, client } = this.#context;
     try {
-      const readOnce = (acceptedLoss?: LostPart) => this.#readUntilCurrent(queued, pass, acceptedLoss);
+      const readOnce = (accepted?: Doubt) => this.#readUntilCurrent(queued, pass, accepted);
       const read = await this.#looks.read(queued.orderId, readOnce, { ...pass, isLast: isLastTry(queued) });
       if (read?.value.kind === "unknown") {
         const { error, fence } = read.value;
@@ -183,8 +182,8 @@ export class ReadOrders {
    * An answer older than the known version counts if the change list does not have the newer version any more, and the
    * order is then answered so again, because two replicas may answer in turn.
    */
-  async #readUntilCurrent(queued: QueuedRead, { updates, signal }: Pass, acceptedLoss?: LostPart) {
-    const read = await this.#reader.refresh(queued, this.#actOn(queued, { acceptedLoss }), signal);
+  async #readUntilCurrent(queued: QueuedRead, { updates, signal }: Pass, accepted?: Doubt) {
+    const read = await this.#reader.refresh(queued, this.#actOn(queued, { accepted }), signal);
     if (read?.value.kind !== "order" || read.value.newer === undefined) return read;
     if (queued.attempts + 1 < BEHIND_TRIES) return read;
     const kept = this.#reader.timestampOf(read.value.answer);
@@ -199,7 +198,7 @@ export class ReadOrders {
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(
       queued,
-      this.#actOn(queued, { current: read.value.newer, isLast, acceptedLoss }),
+      this.#actOn(queued, { current: read.value.newer, isLast, accepted }),
       signal,
     );
   }
@@ -232,8 +231,8 @@ export class ReadOrders {
     const known = stored === "stale" ? this.#reader.newerStored(answer) : undefined;
     // A read without a record is requested again by what requested it: an hour later, or at night. An older answer ends
     // the read only after the change list was asked: a request that failed before that, or a crash, ends nothing. The
-    // same for an answer that is held. One that is held as another order counts once it is read again.
-    const isRequestedAgain = queued.record === "" && !this.#reader.isHeldAsOther(answer);
+    // same for an answer that is held. One that is another order counts once it is read again.
+    const isRequestedAgain = queued.record === "" && !this.#reader.isOther(answer);
     const isOver = isHeld && known === undefined ? isLast || isRequestedAgain : isLast && current !== null;
     this.#readAfterUnit(queued, answer);
     if (!isHeld) this.#asking.learnLag(queued, answer, stored);
@@ -264,16 +263,12 @@ export class ReadOrders {
     at: string,
   ): IngestResult | "stale" {
     const newer = this.#reader.newerStored(answer);
-    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.acceptedLoss);
+    if (newer === undefined) return this.#reader.storeAnyway(answer, at, shown.accepted);
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#asking.isSaidTwice(queued, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
-    const { acceptedLoss } = shown;
-    return this.#reader.takeBack(
-      answer,
-      { isAnnounced, isProven: isAnnounced || shown.isLast !== true, acceptedLoss },
-      at,
-    );
+    const { accepted } = shown;
+    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true, accepted }, at);
   }
 
   get #timezone(): string {

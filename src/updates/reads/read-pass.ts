@@ -4,9 +4,9 @@
  * brings is stored as usual.
  */
 
-import type { LostPart } from "../../completeness/lost-values.ts";
 import { m } from "../../messages/messages.ts";
-import type { IngestResult } from "../../orders/ingest-options.ts";
+import type { Doubt, IngestResult } from "../../orders/ingest-options.ts";
+import { isOtherDoubt } from "../../orders/other-order.ts";
 import { Breaker } from "../../pass/breaker.ts";
 import { isAnswered, reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
@@ -30,8 +30,8 @@ export class ReadPass {
   readonly #failed = new Set<string>();
   /** Key of the newest order that was answered well since the last failure. */
   #wellKey: number | undefined;
-  /** Parts that no answer of the service had. */
-  readonly #lost = new Set<LostPart>();
+  /** Parts that no answer of the service had; `other`: those of all orders were other ones. */
+  readonly #lost = new Set<string>();
   /** Failures since an order was last answered well, newest first. */
   #errors: unknown[] = [];
 
@@ -50,15 +50,16 @@ export class ReadPass {
   }
 
   /**
-   * Whether the service now answers for another order with the part that this one lacks. If not, the part is not
-   * checked again in this pass.
+   * Whether the service now answers for another order with the part that this one lacks, or with that order itself. If
+   * not, this is not checked again in this pass.
    * @throws what concerns more than one order
    */
-  async shows(part: LostPart, orderId: string): Promise<boolean> {
+  async shows(doubt: Doubt, orderId: string): Promise<boolean> {
+    const part = isOtherDoubt(doubt) ? "other" : doubt;
     if (this.#lost.has(part)) return false;
     for (const control of loadControlsWith(this.#context.store, part, [orderId, ...this.#failed], CONTROLS_MAX)) {
       let isShown = false;
-      // An answer that lacks the part too is not stored: the service fails, not that order.
+      // An answer with the same doubt is not stored: the service fails, not that order.
       await this.#ask(control, false, (answer, at) => {
         isShown = this.#reader.shows(answer, part);
         return isShown ? this.#reader.store(answer, at) : "same";
