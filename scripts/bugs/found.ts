@@ -882,7 +882,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused confirm ends although its order is still to be read",
-    { in: "isRepeat", find: "&& !isDueToRead", replace: "" },
+    { in: "isRepeat", find: "!isDueToRead &&", replace: "" },
     "src/confirm/plan-repeat.ts",
   ),
   tested(
@@ -979,8 +979,20 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/other-order.test.ts",
     "orders believed to be others while the service answers for each of them with another one",
-    { in: "shows", find: "answer.record.ok && this.#otherOf(answer) === undefined", replace: "answer.record.ok" },
+    { in: "read", find: "!(await reads.shows(doubt, orderId))", replace: 'orderId === ""' },
+    "src/updates/reads/repeated-reads.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "the status of another order's content counts for a status whose outcome is unknown",
+    { in: "read", find: "isOther = this.isOther(answer);", replace: "isOther = answer.isCached;" },
     "src/updates/reads/read-order.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused confirm stays for an order that the service has no more",
+    { in: "isRepeat", find: "isRemoved ||", replace: "" },
+    "src/confirm/plan-repeat.ts",
   ),
   tested(
     "test/pass/first-looks.test.ts",

@@ -91,8 +91,8 @@ export function loadNamedOrders(
   const before = (state: string) => `SELECT order_ids FROM batches INDEXED BY batches_${state}
     WHERE state = '${state}' AND id < @id AND ${SERVED_HERE}`;
   return store
-    .prepare<{ source: string | null; isConfirmed: number; isUnconfirmed: number; isDueToRead: number }>(
-      `SELECT last.source AS source,
+    .prepare<Record<Exclude<keyof NamedOrder, "source">, number> & Pick<NamedOrder, "source">>(
+      `SELECT last.source AS source, orders.removed_at IS NOT NULL AS isRemoved,
          coalesce(last.at IN (SELECT received_at FROM batches
            WHERE state = 'confirmed' AND id < @id AND ${SERVED_HERE}), 0) AS isConfirmed,
          ids.value IN (SELECT lower(theirs.value) FROM (${before("stored")} UNION ALL ${before("refused")}) due,
@@ -103,8 +103,9 @@ export function loadNamedOrders(
          WHERE mine.order_key = orders.order_key AND mine.source <> 'remap' ORDER BY seq DESC LIMIT 1)`,
     )
     .all({ id, orderIds, account })
-    .map(({ source, isConfirmed, isUnconfirmed, isDueToRead }) => ({
+    .map(({ source, isConfirmed, isUnconfirmed, isDueToRead, isRemoved }) => ({
       source,
+      isRemoved: isRemoved === 1,
       isConfirmed: isConfirmed === 1,
       isUnconfirmed: isUnconfirmed === 1,
       isDueToRead: isDueToRead === 1,

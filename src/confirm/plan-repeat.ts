@@ -8,20 +8,22 @@ export interface NamedOrder {
   isUnconfirmed: boolean;
   /** A read of it is queued: it may have changed. */
   isDueToRead: boolean;
+  /** The service has it no more. */
+  isRemoved: boolean;
 }
 
 /** So often in a row, an hour apart, such a batch was refused, or had no tries left, and was not served in between. */
 export const REPEAT_RETRIES = 2;
 
 /**
- * Whether the batch of a refused confirm only repeats orders that were confirmed before. Not where an order has changed
- * since: a service may deliver it again and wait for this confirm.
+ * Whether the batch of a refused confirm only repeats orders that were confirmed before, or that the service has no more. Not
+ * where an order has changed since: a service may deliver it again and wait for this confirm.
  * @param hasBad a record of the batch was quarantined
  */
 export function isRepeat(orders: readonly NamedOrder[], hasBad: boolean): boolean {
   if (hasBad || orders.length === 0) return false;
   return orders.every(
-    ({ source, isConfirmed, isUnconfirmed, isDueToRead }) =>
-      source === "batch" && isConfirmed && !isUnconfirmed && !isDueToRead,
+    ({ source, isConfirmed, isUnconfirmed, isDueToRead, isRemoved }) =>
+      !isDueToRead && (isRemoved || (source === "batch" && isConfirmed && !isUnconfirmed)),
   );
 }

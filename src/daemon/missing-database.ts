@@ -9,7 +9,7 @@ import { existsSync, lstatSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { lookForCopy, lookForJournal, orNothing } from "../backup/backup-files.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { resolveDatabasePath } from "../database/file/file-checks.ts";
+import { refuseUnfinishedSwap, resolveDatabasePath } from "../database/file/file-checks.ts";
 import { isLocked } from "../database/file/instance-lock.ts";
 import { refuseSavedCopy } from "../database/file/swap-files.ts";
 import { isOwnDatabase } from "../database/migrations.ts";
@@ -40,6 +40,7 @@ export function hasDatabase(loaded: LoadedConfig): boolean {
 export function refuseMissingDatabase(loaded: LoadedConfig): void {
   const file = resolveDatabasePath(loaded.config.database.path);
   if (existsSync(file) && isOwnDatabase(file)) return;
+  refuseUnfinishedSwap(file); // the restored file still has its working name
   refuseSavedCopy(file); // a saved copy has more than any backup
   refuseFormer(loaded, file);
 }

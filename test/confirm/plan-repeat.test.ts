@@ -1,7 +1,14 @@
 import { expect, it } from "vitest";
 import { isRepeat, type NamedOrder } from "../../src/confirm/plan-repeat.ts";
 
-const BEFORE: NamedOrder = { source: "batch", isConfirmed: true, isUnconfirmed: false, isDueToRead: false };
+const BEFORE: NamedOrder = {
+  source: "batch",
+  isConfirmed: true,
+  isUnconfirmed: false,
+  isDueToRead: false,
+  isRemoved: false,
+};
+const GONE: NamedOrder = { ...BEFORE, source: "snapshot", isConfirmed: false, isUnconfirmed: true, isRemoved: true };
 const CHANGED: NamedOrder = { ...BEFORE, source: "update", isConfirmed: false };
 
 it.each<[string, NamedOrder[], boolean, boolean]>([
@@ -12,6 +19,8 @@ it.each<[string, NamedOrder[], boolean, boolean]>([
   ["one of them changed since in the same millisecond", [BEFORE, { ...CHANGED, isConfirmed: true }], false, false],
   ["one of them in an earlier batch without a confirm", [BEFORE, { ...BEFORE, isUnconfirmed: true }], false, false],
   ["one of them with a read queued", [BEFORE, { ...BEFORE, isDueToRead: true }], false, false],
+  ["one of them gone", [BEFORE, GONE], false, true],
+  ["one of them gone, with a read queued", [BEFORE, { ...GONE, isDueToRead: true }], false, false],
   ["one of them not stored", [BEFORE, { ...BEFORE, source: null, isConfirmed: false }], false, false],
   ["a record of it quarantined", [BEFORE], true, false],
   ["no order", [], false, false],

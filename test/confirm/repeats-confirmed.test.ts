@@ -87,6 +87,20 @@ describe("a refused confirm of orders that were all confirmed before", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
   });
 
+  it("ends where the service has the order no more that was new in its batch", async () => {
+    const { t, deliver } = await startNaming();
+    await deliver(FIRST);
+    t.clock.advance(MINUTE_MS);
+    await deliver({ orders: [...REPEAT.orders, orderOf(3)] });
+    await pollFor(t, 130);
+    expect(batchStates(t)).toEqual(["confirmed", "refused"]);
+    t.bridge.store.db
+      .prepare("UPDATE orders SET removed_at = '2026-03-01T13:00:00.000Z' WHERE order_id = ?")
+      .run(orderOf(3).order_id);
+    await pollFor(t, 130);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+  });
+
   itWhole("ends in a service whose confirms of two such batches are refused", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);

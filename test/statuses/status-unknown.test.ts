@@ -342,6 +342,28 @@ describe("a status whose outcome is unknown", () => {
     expect(pending()).toMatchObject([{ why: "cancelled" }]);
   });
 
+  it("is not read from the content of another order", async () => {
+    const bridge = await startStatusBridge();
+    const { ids, ask, sandbox, request, effects, clock } = bridge;
+    const other = JSON.parse(sandbox.service.newestText(ids[0]!)!);
+    const at = new Date(clock.nowMs() - 60 * MINUTE).toISOString();
+    const items = [{ ...other.items[0], sku: "Z-9", quantity: 7 }];
+    const body = JSON.stringify({ ...other, number: "Z-9", created_at: at, updated_at: at, status: "paid", items });
+    const answers = sandbox.faults.add({
+      match: { path: "snapshot", order: ids[0]! },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    const id = ask(ids[0]!, "paid");
+    sandbox.faults.add({ match: { path: "status" }, when: "before", do: { kind: "status", status: 500 } });
+    await bridge.sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sending" });
+    sandbox.faults.remove(answers);
+    await bridge.sendFor(20);
+    expect(request(id)).toMatchObject({ state: "sent" });
+    expect(effects()).toEqual(["paid"]);
+  });
+
   itWhole("is sent again where each pass is a process of its own that ends before", async () => {
     const settings = { service: { timeouts: { headers: "300s", total: "300s" } } };
     const bridge = await startStatusBridge({ settings });

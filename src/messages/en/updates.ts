@@ -43,6 +43,8 @@ export const updates = {
     `The answer of GET /orders/${orderId} has no ${path} (status).`,
   older: ({ orderId }: { orderId: string }) =>
     `The answer of GET /orders/${orderId} is older than what is stored of the order.`,
+  otherContent: ({ orderId }: { orderId: string }) =>
+    `The answer of GET /orders/${orderId} is another order than the one stored under this id.`,
   snapshotUnusable: "its snapshot could not be used",
   unknownOrder: ({ status }: { status: number }) => `the service does not know this order (${status})`,
   answerQuarantined: ({ orderId }: { orderId: string }) =>

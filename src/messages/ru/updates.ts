@@ -40,6 +40,8 @@ export const updates = {
   unusable: ({ orderId, reason }) => `GET /orders/${orderId}: ${reason}.`,
   noStatus: ({ orderId, path }) => `В ответе GET /orders/${orderId} нет ${path} (статус).`,
   older: ({ orderId }) => `Ответ GET /orders/${orderId} старше сохранённого заказа.`,
+  otherContent: ({ orderId }) =>
+    `В ответе GET /orders/${orderId} другой заказ, не тот, что сохранён под этим идентификатором.`,
   snapshotUnusable: "его снимок не удалось использовать",
   unknownOrder: ({ status }) => `сервис не знает этого заказа (${status})`,
   answerQuarantined: ({ orderId }) => `Ответ GET /orders/${orderId} непригоден и помещён в карантин.`,

@@ -380,17 +380,20 @@ export class OrderReader {
     for (let reads = 0; reads < READS_MAX; reads++) {
       let isStale = false;
       let isCached = false;
+      let isOther = false;
       const take = (answer: OrderAnswer, at: string) => {
         isStale = this.isStale(answer) || (sent !== undefined && this.#isOvertaken(answer, sent));
         isCached = answer.isCached;
+        isOther = this.isOther(answer);
         return this.store(answer, at);
       };
       const settle = (refreshed: Refreshed, at: string) =>
-        isStale || isCached ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
+        isStale || isCached || isOther ? undefined : { decided: decide(this.#see(order, refreshed, at), at) };
       const settled = await this.refresh(order, { store: take, settle }, signal);
       if (settled?.value !== undefined) return settled.value.decided;
       if (isStale) throw olderThanStored(order.orderId);
       if (isCached) throw new BridgeError("answer_unreadable", m.updates.cached({ orderId: order.orderId }));
+      if (isOther) throw new BridgeError("answer_unreadable", m.updates.otherContent({ orderId: order.orderId }));
     }
     throw new BridgeError("answer_unreadable", m.updates.changedEachTime({ orderId: order.orderId }));
   }
