@@ -604,7 +604,19 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/feeds/unknown-answers.test.ts",
     "a hold for unusual answers is ended by the process that set it alone",
-    { in: "settleForms", find: "(this.#forms.hasFresh || isHeld())", replace: "this.#forms.hasFresh" },
+    { in: "settleForms", find: "(this.#forms.hasFresh || this.#isHeld)", replace: "this.#forms.hasFresh" },
+    "src/feeds/send/send-request.ts",
+  ),
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "a hold for unusual answers stands as long as any row of the feed has an unknown outcome",
+    { in: "#end", find: "for (const { id } of rows) this.#unusual.delete(id);", replace: "" },
+    "src/feeds/send/send-request.ts",
+  ),
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "a hold for unusual answers is ended by any acceptance after a restart",
+    { in: "recall", find: "if (!this.#isHeld) return;", replace: "if (this.#isRecalled) return;" },
     "src/feeds/send/send-request.ts",
   ),
   tested(

@@ -284,6 +284,15 @@ export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
   return isAny(store, `${UNKNOWN_OUTCOME} AND state <> 'refused'`, [rules.feedId]);
 }
 
+/** Waiting rows whose last request ended without a complete answer, or with one that says nothing of its outcome. */
+export function loadUnknownOutcomes(store: Store, rules: FeedRules, limit: number): number[] {
+  const sql = `SELECT id ${UNKNOWN_OUTCOME} AND state <> 'refused' AND doubt_until_ms > 0 LIMIT ?`;
+  return store
+    .prepare<{ id: number }>(sql)
+    .all(rules.feedId, limit)
+    .map(({ id }) => id);
+}
+
 const UNKNOWN_OUTCOME = "FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = ? AND doubt_record IS NOT NULL";
 
 function isAny(store: Store, from: string, values: readonly number[]): boolean {

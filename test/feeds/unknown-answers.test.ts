@@ -360,6 +360,88 @@ describe("an import that is answered with 200 and another no", () => {
     },
   );
 
+  /** Of S-2 the service says something else than of all others; `strange.body` undefined: as of the others. */
+  function answerOne(feeds: PushedFeeds) {
+    const { service } = feeds.sandbox;
+    const handle = service.handle.bind(service);
+    const strange: { body: string | undefined; status: number } = { body: undefined, status: 200 };
+    service.handle = (request) => {
+      const { body, status } = strange;
+      if (body === undefined || !request.body.includes('"S-2"')) return handle(request);
+      return { ...handle({ ...request, path: "/" }), status, headers: {}, body: Buffer.from(body) };
+    };
+    return strange;
+  }
+
+  const SETTINGS = { imports: { stocks: { chunk: 1 } } };
+
+  itWhole.each([
+    ["refused with 409", 409, false],
+    ["refused with 409, after a restart", 409, true],
+    ["failed at with 500", 500, false],
+    ["failed at with 500, after a restart", 500, true],
+  ])("is over with the next acceptance of another row once its row is %s", async (_, status, isRestarted) => {
+    const feeds = await startUsed();
+    const { erp, minutes, restart, clock, holds, level, rows } = feeds;
+    const strange = answerOne(feeds);
+    Object.assign(strange, { body: '{"elsewhere":"warehouse"}', status: 200 });
+    erp.exec("UPDATE stock SET quantity = 3 WHERE sku = 'S-2'");
+    await minutes(1);
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    Object.assign(strange, { body: '{"error":"busy"}', status });
+    if (isRestarted) await restart(SETTINGS);
+    for (let hours = 0; hours < 3; hours++) await hourPasses(feeds);
+    expect(holds().filter(({ reason }) => reason === "answer")).toHaveLength(1);
+    for (const quantity of [4, 5, 6]) {
+      erp.exec(`UPDATE stock SET quantity = ${quantity} WHERE sku = 'S-1'`);
+      clock.advance(HOUR_MS);
+      await minutes(2);
+    }
+    expect([level("S-1"), level("S-2")]).toEqual([6, 10]);
+    expect(rows("SELECT k0, state FROM feed_outbox")).toEqual([{ k0: "S-2", state: "waiting" }]);
+    expect(holds()).toEqual([]);
+  });
+
+  itWhole("stands while its row is answered so, however often the program starts and takes others", async () => {
+    const feeds = await startUsed();
+    const { erp, minutes, restart, clock, holds, level, rows } = feeds;
+    const strange = answerOne(feeds);
+    strange.body = '{"elsewhere":"warehouse"}';
+    erp.exec("UPDATE stock SET quantity = 30 WHERE sku = 'S-2'");
+    await minutes(1);
+    const since = rows("SELECT since FROM holds");
+    for (let quantity = 9; quantity > 0; quantity--) {
+      await restart(SETTINGS);
+      erp.exec(`UPDATE stock SET quantity = ${quantity} WHERE sku = 'S-1'`);
+      await minutes(3);
+      expect([level("S-1"), holds()]).toEqual([quantity, [{ area: "stocks", reason: "answer" }]]);
+    }
+    expect(rows("SELECT since FROM holds")).toEqual(since);
+    strange.body = undefined;
+    clock.advance(2 * HOUR_MS);
+    await minutes(5);
+    expect([level("S-2"), holds()]).toEqual([30, []]);
+  });
+
+  itWhole("is over once its row is in quarantine, where the acceptances since have made a form usual", async () => {
+    const feeds = await startFeeds({ settings: SETTINGS });
+    const { erp, run, minutes, restart, clock, holds, quarantined } = feeds;
+    const strange = answerOne(feeds);
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-1', 10), ('S-3', 10)");
+    await run("stocks");
+    strange.body = "Connection refused";
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "answer" }]);
+    await restart(SETTINGS);
+    Object.assign(strange, { body: '{"error":"no such article"}', status: 422 });
+    erp.exec("UPDATE stock SET quantity = 9 WHERE sku = 'S-1'");
+    clock.advance(HOUR_MS);
+    await minutes(3);
+    expect(quarantined()).toMatchObject([{ reference: "S-2", state: "held" }]);
+    expect(holds()).toEqual([]);
+  });
+
   itWhole("for one record alone keeps back no other", async () => {
     const { erp, sandbox, minute, level, quarantined, clock, rows } = await startUsed();
     erp.exec("UPDATE stock SET quantity = 3");

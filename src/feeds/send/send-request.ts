@@ -22,7 +22,14 @@ import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts
 import { count, type FeedContext } from "../diff/absorb-feed.ts";
 import { isLive } from "../diff/plan-feed.ts";
 import { referenceOf } from "../feed.ts";
-import { hasUnknownOutcome, loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "../feed-outbox.ts";
+import {
+  hasUnknownOutcome,
+  loadKnownKeys,
+  loadUnknownOutcomes,
+  type OutboxRow,
+  saveAcceptance,
+  saveAcknowledged,
+} from "../feed-outbox.ts";
 import { saveOpenTables } from "../feed-rows.ts";
 import { textAt } from "../record-identity.ts";
 import { CountProbe } from "./count-probe.ts";
@@ -47,8 +54,9 @@ export class SendRequest {
   readonly #options: SendOptions;
   readonly #forms: AnswerForms;
   readonly #counts: CountProbe;
-  /** Rows of requests that were answered in a new form. */
+  /** Rows whose last request was answered in a new form; of another process, all that may be such rows. */
   readonly #unusual = new Set<number>();
+  #isRecalled = false;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
@@ -71,9 +79,28 @@ export class SendRequest {
     const answer = await this.#ask(rows, entries, pass.signal);
     const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
     // Some may have been accepted before the bad one, or the service may report an error for what it has done.
-    if (outcome.kind !== "accepted") await this.flights.end(rows, "over", pass.signal);
+    if (outcome.kind !== "accepted") await this.#end(rows, "over", pass.signal);
     else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
     return outcome;
+  }
+
+  /** To be called before a pass marks rows as in flight: reads what another process has left. */
+  recall(): void {
+    if (this.#isRecalled) return;
+    this.#isRecalled = true;
+    if (!this.#isHeld) return;
+    for (const id of loadUnknownOutcomes(this.#context.store, this.#options.rules, UNUSUAL_MAX)) this.#unusual.add(id);
+  }
+
+  get #isHeld(): boolean {
+    const { store } = this.#context;
+    return loadHoldsOf(store, this.#options.rules.name).some(({ reason }) => reason === "answer");
+  }
+
+  /** The request has ended without an acceptance, and was not answered in a new form. */
+  async #end(rows: readonly OutboxRow[], how: FlightEnd, signal: AbortSignal): Promise<void> {
+    for (const { id } of rows) this.#unusual.delete(id);
+    await this.flights.end(rows, how, signal);
   }
 
   /** In its own transaction: a crash before it makes the table be sent again. */
@@ -102,7 +129,7 @@ export class SendRequest {
       const refused = refusalOf(error);
       if (refused !== undefined) return refused;
       const end = effectOf(error);
-      await this.flights.end(rows, end, signal);
+      await this.#end(rows, end, signal);
       if (end === "nothing") await this.#saveOpenTables("- 1", signal);
       throw error;
     }
@@ -125,7 +152,7 @@ export class SendRequest {
       words: hideSecrets(words),
     });
     if (result.kind === "html" || result.kind === "cut") {
-      await this.flights.end(rows, "unknown", pass.signal);
+      await this.#end(rows, "unknown", pass.signal);
       const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
@@ -220,8 +247,7 @@ export class SendRequest {
     const { store } = this.#context;
     const { rules } = this.#options;
     // New forms may be dropped before the hold: their endpoint has got a usual form, or another feed has settled them.
-    const isHeld = () => loadHoldsOf(store, rules.name).some(({ reason }) => reason === "answer");
-    if (!(this.#forms.hasFresh || isHeld()) || hasUnknownOutcome(store, rules)) return;
+    if (!(this.#forms.hasFresh || this.#isHeld) || hasUnknownOutcome(store, rules)) return;
     this.#unusual.clear();
     await commit(this.#context, signal, () => {
       this.#forms.dropFresh();
@@ -255,13 +281,15 @@ export class SendRequest {
     count(pass, "sent", accepted.length);
   }
 
-  /** Where a row answered in a new form is accepted in the usual one, the new form was an outage. */
+  /**
+   * Where a row answered in a new form is accepted in the usual one, the new form was an outage. The same if another row is
+   * accepted and the last answer to each of those rows was no longer in a new form.
+   */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
-    const endsDoubt = rows.some(({ id }) => this.#unusual.delete(id));
-    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt }));
-    if (!endsDoubt) return;
-    this.#unusual.clear();
-    deleteHold(this.#context.store, this.#options.rules.name, "answer");
+    const isAnswered = rows.some(({ id }) => this.#unusual.delete(id));
+    if (isAnswered) this.#unusual.clear();
+    const isOver = this.#unusual.size === 0 && deleteHold(this.#context.store, this.#options.rules.name, "answer");
+    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt: isAnswered || isOver }));
   }
 
   /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
