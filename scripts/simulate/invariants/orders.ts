@@ -46,6 +46,7 @@ const SQL = {
   hidden: `SELECT DISTINCT o.order_id FROM order_event_rows e JOIN orders o ON o.order_key = e.order_key
     WHERE e.seq > ? AND e.source = 'own' AND e.changes LIKE '%"$.${REQUESTED}"%'`,
   order: "SELECT order_id, payload, payload_hash, removed_at IS NOT NULL AS is_removed FROM orders WHERE order_id = ?",
+  ofBatch: "SELECT payload FROM orders WHERE order_id = ? AND payload_source = 'batch'",
   both: `SELECT o.order_id FROM orders o JOIN quarantine q ON q.payload = o.payload
     WHERE q.state = 'held' AND q.kind IN ('order', 'change', 'snapshot') AND q.reason NOT LIKE 'its snapshot%'`,
   twice: "SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1",
@@ -86,13 +87,16 @@ export class OrderInvariants {
     this.#bodies = this.#bodies.filter(({ isBatch }) => !isBatch);
   }
 
-  /** Orders that a confirm covers, whose newest content came with a batch, and which the journal does not have. */
+  /**
+   * Orders that a confirm covers, whose newest content came with a batch, and which the journal does not have. What a read
+   * of the order has brought is read again after a restore: a batch may have had it before, beside what only the order settles.
+   */
   #missingInJournal(ids: readonly string[]): string[] {
     const { forms, journal, wasMisinformed } = this.#scene;
     // With its keys in another order a record is the same and no news.
     if (journal.folder === undefined || forms.shuffleKeys || wasMisinformed) return [];
     return ids.filter((id) => {
-      const payload = (this.#sql("order").get(id) as EventRow | undefined)?.payload;
+      const payload = this.#sql("ofBatch").pluck().get(id) as string | undefined;
       if (payload === undefined) return false;
       const first = this.#bodies.find(({ text }) => text.includes(payload));
       return first?.isBatch === true && !journal.entries.some(({ body }) => body.includes(payload));
