@@ -596,6 +596,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/batches/owed-bodies.ts",
   ),
   tested(
+    "test/orders/next-pages.test.ts",
+    "an order that left a batch between two readings of its pages is not named with it",
+    { in: "#readPages", find: "return { ...now, ids };", replace: "return now;" },
+    "src/orders/read-batch-pages.ts",
+  ),
+  tested(
     "test/backup/journal.test.ts",
     "a batch served again with a later timestamp stays out of the journal",
     { in: "ingestVersion", find: 'return "refreshed";', replace: 'return "same";' },

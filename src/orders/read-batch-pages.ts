@@ -88,13 +88,16 @@ export class BatchPagesReader {
    */
   async #readPages(first: ReadBatch, next: Query): Promise<ReadPages> {
     let before = await this.#readOnce({ batch: first, first, query: next });
+    // The confirm may cover an order that has left the pages meanwhile.
+    const ids = new Set(before.ids);
     for (let readings = 0; first.again !== undefined && !before.isFollowed; readings++) {
       if (readings === READINGS_MAX) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       const now = await this.#readOnce({ batch: first, before, query: first.again });
-      if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return now;
+      for (const id of now.ids) ids.add(id);
+      if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return { ...now, ids };
       before = now;
     }
-    return before;
+    return { ...before, ids };
   }
 
   /** Reads a page and all that follow it. Undefined `first`: it is the first page, of which the service may make another batch. */

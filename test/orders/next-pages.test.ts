@@ -215,7 +215,8 @@ describe("a batch whose answer names a next page", () => {
       async (request) => {
         const all = await start();
         const { t, asked, isConfirmed } = all;
-        const list = createOrders(t, 6);
+        const ids = createOrders(t, 6);
+        const list = [...ids];
         serveList(all, {
           list,
           link,
@@ -223,6 +224,8 @@ describe("a batch whose answer names a next page", () => {
         });
         expect((await t.run("orders")).error).toBeNull();
         expect([orderCount(t), isConfirmed()]).toEqual([6, true]);
+        const [row] = t.rows<{ ids: string }>("SELECT order_ids AS ids FROM batches");
+        expect(new Set(JSON.parse(row?.ids ?? "[]") as string[])).toEqual(new Set(ids));
       },
     );
 
