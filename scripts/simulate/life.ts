@@ -160,7 +160,7 @@ export class ProgramLife {
         for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {
           const dueInMs = dueIn(result) ?? Number.POSITIVE_INFINITY;
           if (dueInMs > DUE_SOON_MS || this.#isStopping) break;
-          await this.context.clock.sleep(dueInMs);
+          await this.context.clock.sleep(dueInMs, this.#abort.signal);
           result = await runner.runNow(this.#abort.signal);
         }
       } finally {

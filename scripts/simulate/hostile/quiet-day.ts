@@ -557,8 +557,9 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
   // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
   if (what === "a hold stands" && forms.limited !== "none" && / rate limit /.test(String(row))) return true;
-  // An order that always asks to wait ends the comparison of a night. The daemon goes on after it soon, cron the night after.
-  if (what === "a hold stands" && forms.cron && String(row).startsWith("reconcile rate limit ")) return true;
+  // An order that is always refused, or asks to wait, ends the comparison of a night. The daemon goes on after it soon, cron the
+  // night after.
+  if (what === "a hold stands" && forms.cron && String(row).startsWith("reconcile ")) return true;
   // A row that goes to zero, is let go and is refused waits for a person once more.
   const [, guarded] = /^(\w+) guard /.exec(what === "a hold stands" ? String(row) : "") ?? [];
   if (guarded !== undefined) return [...lies.lasting()].some((name) => name.startsWith(`${guarded} `));
