@@ -870,8 +870,30 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused batch that is still served counts as confirmed",
-    { in: "noteServed", find: "this.#repeats.delete(row.id)", replace: "this.#repeats.has(row.id)" },
+    { in: "noteServed", find: "this.#repeats.delete(id)", replace: "this.#repeats.has(id)" },
     "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a refused batch whose orders are served under other names counts as confirmed",
+    { in: "noteServed", find: "repeated.has(orderId)", replace: "orderId === null" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a confirm that is refused because of the credentials ends",
+    {
+      in: "isOfBatch",
+      find: 'outcome?.verdict !== "refused"',
+      replace: 'outcome === undefined || outcome.verdict === "confirmed"',
+    },
+    "src/confirm/confirm-batches.ts",
+  ),
+  tested(
+    "test/confirm/repeats-confirmed.test.ts",
+    "a batch that counted as confirmed and is refused when it is served again is not shown",
+    { in: "markConfirmRefused", find: "OR last_error IS NOT NULL", replace: "" },
+    "src/confirm/confirm-rows.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
@@ -882,7 +904,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused confirm ends although its order is still to be read",
-    { in: "isRepeat", find: "!isDueToRead &&", replace: "" },
+    { in: "isRepeat", find: "!mayHaveChanged &&", replace: "" },
     "src/confirm/plan-repeat.ts",
   ),
   tested(

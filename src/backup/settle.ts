@@ -8,6 +8,7 @@
 
 import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
+import { forgetRepeats } from "../confirm/confirm-rows.ts";
 import { openFile } from "../database/file/open-file.ts";
 import type { Progress } from "../database/log/progress.ts";
 import { mendQueue } from "../database/objects/make-own.ts";
@@ -106,11 +107,15 @@ export function markRequestsUnknown(to: Store, map: Readonly<Record<string, stri
 
 /**
  * A delivery may have been open. A confirm without ids, or of new content under an old id, must not confirm it unseen.
+ * A batch whose confirm is refused may have been served since.
  */
 export function loseDelivery(to: Store, at: string): void {
   const noted = loadUnanswered(to);
   const isDue = noted?.due !== undefined || noted?.loss !== undefined;
-  to.write(() => saveUnanswered(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) }));
+  to.write(() => {
+    saveUnanswered(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) });
+    forgetRepeats(to);
+  });
 }
 
 /** The queue of orders for the ERP: the stored one, corrected by the present orders and marks. */

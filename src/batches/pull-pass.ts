@@ -48,6 +48,11 @@ export function beginPass(signal: AbortSignal): PullPass {
   };
 }
 
+/** Whether the service has answered the pull completely, and all of it is stored. */
+export function isAnsweredWhole({ failure, isAnswered, isUnusual }: PullPass): boolean {
+  return failure === undefined && isAnswered && !isUnusual;
+}
+
 export function count(pass: Pick<PullPass, "counts">, name: string, by: number): void {
   addCount(pass.counts, name, by);
 }

@@ -1,7 +1,7 @@
 import { type BatchRow, hasUnjournaled, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
-import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { count, isAnsweredWhole, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { saveShortBatch } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
@@ -21,7 +21,6 @@ import {
   loadNamedOrders,
   loadOthersOf,
   loadRefusedConfirms,
-  loadRefusedForGood,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
@@ -30,6 +29,7 @@ import {
   markConfirmRefused,
   markCoveredConfirmed,
   markRepeatConfirmed,
+  REFUSED_TRIES_MAX,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
 import { ConfirmWaits, FAILURES_IN_ROW_MAX, idsOf, type UnknownBecause } from "./confirm-waits.ts";
@@ -41,7 +41,7 @@ import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 
 const CONFIRMS_PER_PASS = 200;
-/** Refused confirms retried in one round, and as many that are retried no more are looked at. */
+/** Refused confirms retried in one round. */
 const REFUSED_PER_PASS = 20;
 const SERVED_MAX = 1_000;
 
@@ -188,37 +188,29 @@ export class ConfirmBatches {
     const failedMax = this.#waits.forbidden === "probe" ? FAILURES_IN_ROW_MAX - 1 : 0;
     if (pass.confirmsFailed > failedMax || !this.#waits.areRefusedDue) return;
     const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
-    const { store } = this.#context;
     const options = { account: this.#account, limit, held: this.#lost.held };
-    const refused = loadRefusedConfirms(store, options);
-    const due = loadRefusedForGood(store, { account: this.#account, limit: REFUSED_PER_PASS }).map(({ id }) => id);
-    const isAny = refused.length + due.length > 0;
-    this.#waits.beginRefused(isAny);
-    if (isAny) await this.#commit(pass, () => {});
+    const refused = loadRefusedConfirms(this.#context.store, options);
+    this.#waits.beginRefused(refused.length > 0);
+    if (refused.length > 0) await this.#commit(pass, () => {});
     for (const row of refused) {
-      await this.confirm({ row, seenBefore: true }, pass);
-      // An attempt is counted only where the service may have acted on it, or has refused it.
-      if ((loadBatchOf(store, row.id)?.confirmAttempts ?? 0) > row.confirmAttempts) due.push(row.id);
-    }
-    for (const id of due) {
       await this.#context.clock.sleep(0, pass.signal);
-      await this.#endRepeat(id, pass);
+      if (row.confirmAttempts >= REFUSED_TRIES_MAX && !this.#isRepeat(row)) continue;
+      const outcome = await this.confirm({ row, seenBefore: true }, pass);
+      if (isOfBatch(outcome) && isAnsweredWhole(pass) && this.#isRepeat(row)) await this.#endRepeat(row, pass);
     }
   }
 
   /**
    * A batch that only repeats confirmed orders, such as the answer of a service that was out of order, may be refused
-   * for good and never be served again: after an hour in which it is not served it counts as confirmed. To be called
-   * once an hour, when it was refused again or is retried no more.
+   * for good and never be served again: after an hour in which none of its orders is served it counts as confirmed. To
+   * be called when a retry of it was refused.
    */
-  async #endRepeat(id: number, pass: PullPass): Promise<void> {
+  async #endRepeat(row: BatchRow, pass: PullPass): Promise<void> {
     const { store, clock, log } = this.#context;
-    const row = loadBatchOf(store, id);
-    if (row?.state !== "refused" || !pass.isAnswered || pass.isUnusual || !this.#isRepeat(row)) return;
-    const isOver = this.#waits.countRepeat(id) >= REPEAT_RETRIES;
-    if (isOver) this.#waits.forget(id);
+    const isOver = this.#waits.countRepeat(row.id) >= REPEAT_RETRIES;
+    if (isOver) this.#waits.forget(row.id);
     await this.#commit(pass, () => {
-      if (isOver) markRepeatConfirmed(store, id, isoTime(clock.nowMs()));
+      if (isOver) markRepeatConfirmed(store, row.id, isoTime(clock.nowMs()));
     });
     if (!isOver) return;
     count(pass, "confirmed", 1);
@@ -253,20 +245,22 @@ export class ConfirmBatches {
    * 4. The outcome is committed (`#note`).
    *
    * A crash between 2 and 4 leaves the batch due with an attempt; the confirm is sent again.
+   * @returns the outcome, where the confirm was sent, or cannot be made
    * @throws BridgeError where the whole service fails: credentials, rate limit, no connection
    */
-  async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<void> {
+  async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<Outcome | undefined> {
     const { store } = this.#context;
     // Another account may have a different batch of the same name, which was never read.
-    if (!isServedBy(row, this.#account)) return;
+    if (!isServedBy(row, this.#account)) return undefined;
     if (isServed) this.#servedIn = pass;
     if (isServed) this.#waits.noteServed(row);
     if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
-    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store)) return;
-    if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return;
-    if (!isServed && this.#lost.isHeld(row)) return;
-    if (this.#mayCoverLost(row.batchId)) return;
+    if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store))
+      return undefined;
+    if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return undefined;
+    if (!isServed && this.#lost.isHeld(row)) return undefined;
+    if (this.#mayCoverLost(row.batchId)) return undefined;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && row.confirmAttempts > 0;
     // 2. Commit the attempt. Not for a refused batch that is served again, which would cost a write each time.
@@ -275,10 +269,11 @@ export class ConfirmBatches {
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     // 3. Only now send the confirm.
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
-    if (sent === undefined) return;
+    if (sent === undefined) return undefined;
     const { outcome, ...part } = sent;
     // 4. Commit the outcome.
     await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
+    return outcome;
   }
 
   /** @throws the failure, where it ends the pull */
@@ -355,9 +350,7 @@ export class ConfirmBatches {
   async #noteRefused({ row, failure, isFinal }: FailedConfirm & { isFinal: boolean }, pass: PullPass): Promise<void> {
     this.#waits.noteRefused(row.id);
     if (failure.text === m.orders.unnamedBatch) await this.#countUnnamed(row, pass.signal);
-    const isNews = await this.#commit(pass, () =>
-      markConfirmRefused(this.#context.store, row.id, this.#textOf(failure)),
-    );
+    const isNews = await this.#commit(pass, () => markConfirmRefused(this.#context.store, row, this.#textOf(failure)));
     count(pass, "refused", Number(isNews));
     if (isFinal) pass.confirmsFailed += 1;
   }
@@ -440,6 +433,12 @@ export class ConfirmBatches {
     if (this.#again.has(row.id)) this.#served.set(row.id, { row, pass });
     return this.#again.note(row.id);
   }
+}
+
+/** Whether the service refuses this batch, or no confirm of it can be made: not its credentials, nor a proxy's web page. */
+function isOfBatch(outcome: Outcome | undefined): boolean {
+  if (outcome?.verdict !== "refused") return false;
+  return !(outcome.failure instanceof ServiceError && outcome.failure.isWebPage);
 }
 
 /** Whether the service as a whole fails; after other failures, pulling goes on. */

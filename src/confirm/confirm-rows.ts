@@ -9,10 +9,14 @@ import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
+import { SIGHTING_GAP } from "../pass/quarantine-rows.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import type { NamedOrder } from "./plan-repeat.ts";
 
-/** The refusal may have been a fault of the service, so it is retried this often; then a person decides. */
+/**
+ * The refusal may have been a fault of the service, so it is retried this often; then a person decides, unless the batch
+ * only repeats confirmed orders.
+ */
 export const REFUSED_TRIES_MAX = 48;
 /** Only so many of the newest batches are compared with what is served, to bound the time of the statement. */
 const COMPARED_MAX = 500;
@@ -57,30 +61,15 @@ export function loadOthersOf(
   return store.prepare<BatchRow>(`${inState("stored")} UNION ALL ${inState("refused")}`).all({ id, batchId, account });
 }
 
-/** Refused confirms that are still retried, least tried first. */
+/** Refused confirms, least tried first. */
 export function loadRefusedConfirms(store: Store, options: DueOptions): BatchRow[] {
   return store
     .prepare<BatchRow>(
       `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
-       WHERE state = 'refused' AND confirm_attempts < ${REFUSED_TRIES_MAX} AND order_ids IS NOT NULL AND ${SERVED_HERE}
-         AND ${IS_DUE}
+       WHERE state = 'refused' AND order_ids IS NOT NULL AND ${SERVED_HERE} AND ${IS_DUE}
        ORDER BY confirm_attempts, id LIMIT @limit`,
     )
     .all(dueParameters(options));
-}
-
-/** The newest refused confirms that are retried no more. */
-export function loadRefusedForGood(
-  store: Store,
-  { account, limit }: Pick<DueOptions, "account" | "limit">,
-): BatchRow[] {
-  return store
-    .prepare<BatchRow>(
-      `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_refused
-       WHERE state = 'refused' AND confirm_attempts >= ${REFUSED_TRIES_MAX} AND order_ids IS NOT NULL AND ${SERVED_HERE}
-       ORDER BY id DESC LIMIT @limit`,
-    )
-    .all({ account, limit });
 }
 
 /** What is stored of these orders (JSON array of ids in lower case), which a refused confirm of the batch names. */
@@ -97,25 +86,28 @@ export function loadNamedOrders(
            WHERE state = 'confirmed' AND id < @id AND ${SERVED_HERE}), 0) AS isConfirmed,
          ids.value IN (SELECT lower(theirs.value) FROM (${before("stored")} UNION ALL ${before("refused")}) due,
            json_each(due.order_ids) theirs) AS isUnconfirmed,
-         ids.value IN (SELECT order_id FROM owed_reads) AS isDueToRead
+         ids.value IN (SELECT order_id FROM owed_reads) OR EXISTS (SELECT 1 FROM quarantine INDEXED BY quarantine_record
+           WHERE kind IN ('order', 'change', 'snapshot') AND state = 'held'
+             AND coalesce(reference, '') >= ids.value AND coalesce(reference, '') < ids.value || '!') AS mayHaveChanged
        FROM json_each(@orderIds) ids LEFT JOIN orders ON order_id = ids.value
        LEFT JOIN order_event_rows last ON last.seq = (SELECT seq FROM order_event_rows mine
          WHERE mine.order_key = orders.order_key AND mine.source <> 'remap' ORDER BY seq DESC LIMIT 1)`,
     )
     .all({ id, orderIds, account })
-    .map(({ source, isConfirmed, isUnconfirmed, isDueToRead, isRemoved }) => ({
+    .map(({ source, isConfirmed, isUnconfirmed, mayHaveChanged, isRemoved }) => ({
       source,
       isRemoved: isRemoved === 1,
       isConfirmed: isConfirmed === 1,
       isUnconfirmed: isUnconfirmed === 1,
-      isDueToRead: isDueToRead === 1,
+      mayHaveChanged: mayHaveChanged === 1,
     }));
 }
 
-/** Whether a record that came then may have been quarantined. */
+/** Whether a record that came then may have been quarantined. A sighting is saved only if the one before is old enough. */
 export function hasQuarantined(store: Store, { receivedAt }: Pick<BatchRow, "receivedAt">): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM quarantine
-    WHERE kind = 'order' AND first_seen_at <= @receivedAt AND last_seen_at >= @receivedAt)`;
+    WHERE kind = 'order' AND first_seen_at <= @receivedAt
+      AND last_seen_at >= strftime('%Y-%m-%dT%H:%M:%fZ', @receivedAt, '${SIGHTING_GAP}'))`;
   return onlyValue<number>(store, sql, { receivedAt }) === 1;
 }
 
@@ -190,7 +182,7 @@ export function markConfirmed(
   const { changes } = store
     .prepare(
       `UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL, last_error = NULL
-       WHERE id = ? AND state <> 'confirmed'`,
+       WHERE id = ? AND (state <> 'confirmed' OR last_error IS NOT NULL)`,
     )
     .run(at, batch.id);
   store
@@ -265,21 +257,22 @@ export function markAllConfirmed(store: Store, { account, at }: Accepted): numbe
 }
 
 /**
- * A refused confirm is retried only now and then, or when the batch is served again. Returns whether the row changed.
+ * A refused confirm is retried only now and then, or when the batch is served again. So is one that counted as confirmed
+ * ({@link markRepeatConfirmed}). Returns whether the row changed.
  */
-export function markConfirmRefused(store: Store, id: number, message: Message): boolean {
+export function markConfirmRefused(store: Store, { id, orderIds }: BatchRow, message: Message): boolean {
   const error = String(message);
   const { changes } = store
     .prepare(
-      `UPDATE batches SET state = 'refused', last_error = ?
-       WHERE id = ? AND state <> 'confirmed' AND (state <> 'refused' OR last_error IS NOT ?)`,
+      `UPDATE batches SET state = 'refused', last_error = @error, confirmed_at = NULL, order_ids = coalesce(order_ids, @orderIds)
+       WHERE id = @id AND (state <> 'confirmed' OR last_error IS NOT NULL) AND (state <> 'refused' OR last_error IS NOT @error)`,
     )
-    .run(error, id, error);
+    .run({ id, orderIds, error });
   if (changes > 0) store.textOf(message);
   return changes > 0;
 }
 
-/** All orders of the refused batch were confirmed before. The refusal stays in `last_error`. */
+/** All orders of the refused batch were confirmed before. Only such a confirmed batch has a `last_error`: the refusal. */
 export function markRepeatConfirmed(store: Store, id: number, at: string): void {
   store
     .prepare(
@@ -318,7 +311,7 @@ export interface ConfirmTimes {
    */
   doubts: { id: number; since: string; polls: number; form?: AnswerForm | undefined; count?: string | undefined }[];
   refused: number[];
-  /** Refused batches that repeat confirmed orders, and how many hourly retries have passed without their being served. */
+  /** Refused batches that repeat confirmed orders, and how many retries were refused while none of these was served. */
   repeats?: [id: number, retries: number][];
   /** Batches whose confirm was refused in a row; none is sent before that time. */
   forbidden?: { batches: number[]; until: string };
@@ -333,4 +326,12 @@ export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
 
 export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
   saveMetaJson(store, "confirms", times);
+}
+
+/** Retries of batches that repeat confirmed orders are counted anew. */
+export function forgetRepeats(store: Store): void {
+  const times = loadConfirmTimes(store);
+  if (times?.repeats === undefined) return;
+  const { repeats: _former, ...others } = times;
+  saveConfirmTimes(store, others);
 }

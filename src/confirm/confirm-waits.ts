@@ -132,8 +132,11 @@ export class ConfirmWaits {
    * @param isAny there are any; otherwise the time is not worth a write
    */
   beginRefused(isAny: boolean): void {
-    this.#refusedAgainMs = this.#context.clock.monotonicMs() + REFUSED_AGAIN_MS;
+    const { store, clock } = this.#context;
+    this.#refusedAgainMs = clock.monotonicMs() + REFUSED_AGAIN_MS;
     this.#isUnsaved ||= isAny;
+    // Another confirm may have covered it.
+    for (const id of this.#repeats.keys()) if (loadBatchOf(store, id)?.state !== "refused") this.#repeats.delete(id);
   }
 
   /** Whether several confirms in a row were refused, and none was accepted since: `probe` if one may be tried now. */
@@ -201,10 +204,13 @@ export class ConfirmWaits {
     this.#isUnsaved = true;
   }
 
-  /** Counts hours in which a refused batch that repeats confirmed orders was not served, and returns the count. */
+  /**
+   * A retry of a batch that repeats confirmed orders was refused. Returns how often since one of these was served;
+   * beyond the limit of batches one is not counted until others have ended.
+   */
   countRepeat(id: number): number {
     const retries = (this.#repeats.get(id) ?? 0) + 1;
-    if (this.#repeats.size >= WAITS_MAX) this.#repeats.clear();
+    if (retries === 1 && this.#repeats.size >= WAITS_MAX) return 0;
     this.#repeats.set(id, retries);
     this.#isUnsaved = true;
     return retries;
@@ -305,11 +311,16 @@ export class ConfirmWaits {
     this.#isUnsaved = true;
   }
 
-  /** A batch that is served has not been confirmed, whatever the outcome of the attempt was. */
+  /** A batch that is served has not been confirmed, whatever the outcome of the attempt was, nor has another one of its orders. */
   noteServed(row: BatchRow): void {
-    if (this.#repeats.delete(row.id)) this.#isUnsaved = true;
-    if (this.#unknown.size === 0) return;
+    if (this.#unknown.size + this.#repeats.size === 0) return;
     const served = idsOf(row);
+    for (const id of this.#repeats.keys()) {
+      const repeated = new Set(idsOf({ orderIds: loadBatchOf(this.#context.store, id)?.orderIds ?? null }));
+      if (!served.some((orderId) => repeated.has(orderId))) continue;
+      this.#repeats.delete(id);
+      this.#isUnsaved = true;
+    }
     for (const [id, { orderIds, form, count: name }] of this.#unknown) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
       this.#unknown.delete(id);
@@ -371,7 +382,7 @@ export class ConfirmWaits {
 }
 
 /** Ids by which two batches can be compared: a value that is no order id may occur in any batch. */
-export function idsOf({ orderIds }: BatchRow): string[] {
+export function idsOf({ orderIds }: Pick<BatchRow, "orderIds">): string[] {
   return (JSON.parse(orderIds ?? "[]") as unknown[]).flatMap((id) => {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;
     return orderId ?? [];

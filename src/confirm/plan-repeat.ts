@@ -6,24 +6,24 @@ export interface NamedOrder {
   isConfirmed: boolean;
   /** An earlier batch of this account that is not confirmed holds it. */
   isUnconfirmed: boolean;
-  /** A read of it is queued: it may have changed. */
-  isDueToRead: boolean;
+  /** A read of it is queued, or a record of it is held. */
+  mayHaveChanged: boolean;
   /** The service has it no more. */
   isRemoved: boolean;
 }
 
-/** So often in a row, an hour apart, such a batch was refused, or had no tries left, and was not served in between. */
+/** So often, an hour apart, the confirm of such a batch is refused, and none of its orders is served in between. */
 export const REPEAT_RETRIES = 2;
 
 /**
  * Whether the batch of a refused confirm only repeats orders that were confirmed before, or that the service has no more. Not
  * where an order has changed since: a service may deliver it again and wait for this confirm.
- * @param hasBad a record of the batch was quarantined
+ * @param hasBad a record of the batch may have been quarantined
  */
 export function isRepeat(orders: readonly NamedOrder[], hasBad: boolean): boolean {
   if (hasBad || orders.length === 0) return false;
   return orders.every(
-    ({ source, isConfirmed, isUnconfirmed, isDueToRead, isRemoved }) =>
-      !isDueToRead && (isRemoved || (source === "batch" && isConfirmed && !isUnconfirmed)),
+    ({ source, isConfirmed, isUnconfirmed, mayHaveChanged, isRemoved }) =>
+      !mayHaveChanged && (isRemoved || (source === "batch" && isConfirmed && !isUnconfirmed)),
   );
 }

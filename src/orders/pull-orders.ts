@@ -19,7 +19,7 @@ import {
 } from "../batches/delivery-rows.ts";
 import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
 import { removeUnnamedParts } from "../batches/keep-body.ts";
-import { beginPass, count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { beginPass, count, isAnsweredWhole, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { ConfirmBatches } from "../confirm/confirm-batches.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { LateOrders } from "../confirm/late-orders.ts";
@@ -114,7 +114,7 @@ export class PullOrders implements Job {
     await this.#noteLost(signal);
     if (left.hasUnread === 1 && pass.failure === undefined)
       count(pass, "settled", await this.#batches.kept.settle(signal));
-    if (pass.failure === undefined && pass.isAnswered && !pass.isUnusual) await this.#confirms.noteAnswered(pass);
+    if (isAnsweredWhole(pass)) await this.#confirms.noteAnswered(pass);
     const more = await this.#confirms.confirmDue(pass);
     const failure = pass.failure ?? pass.confirmFailure;
     if (pass.failure !== undefined || (failure !== undefined && !pass.isAnswered)) throw failure;

@@ -27,7 +27,7 @@ export interface BadRecord {
 const REFERENCE_MAX = 200;
 
 /** Repetitions are counted at most once in this time, so that a record served at every poll causes no write at every poll. */
-const SIGHTING_GAP = "-1 hour";
+export const SIGHTING_GAP = "-1 hour";
 
 /** Kinds whose reference is an order; of each order only the newest record is held. */
 const ORDER_KINDS: ReadonlySet<BadRecord["kind"]> = new Set<BadRecord["kind"]>(["order", "change", "snapshot"]);

@@ -5,7 +5,7 @@ const BEFORE: NamedOrder = {
   source: "batch",
   isConfirmed: true,
   isUnconfirmed: false,
-  isDueToRead: false,
+  mayHaveChanged: false,
   isRemoved: false,
 };
 const GONE: NamedOrder = { ...BEFORE, source: "snapshot", isConfirmed: false, isUnconfirmed: true, isRemoved: true };
@@ -18,9 +18,9 @@ it.each<[string, NamedOrder[], boolean, boolean]>([
   ["one of them changed since", [BEFORE, CHANGED], false, false],
   ["one of them changed since in the same millisecond", [BEFORE, { ...CHANGED, isConfirmed: true }], false, false],
   ["one of them in an earlier batch without a confirm", [BEFORE, { ...BEFORE, isUnconfirmed: true }], false, false],
-  ["one of them with a read queued", [BEFORE, { ...BEFORE, isDueToRead: true }], false, false],
+  ["one of them with a read queued, or a record held", [BEFORE, { ...BEFORE, mayHaveChanged: true }], false, false],
   ["one of them gone", [BEFORE, GONE], false, true],
-  ["one of them gone, with a read queued", [BEFORE, { ...GONE, isDueToRead: true }], false, false],
+  ["one of them gone, and a read queued", [BEFORE, { ...GONE, mayHaveChanged: true }], false, false],
   ["one of them not stored", [BEFORE, { ...BEFORE, source: null, isConfirmed: false }], false, false],
   ["a record of it quarantined", [BEFORE], true, false],
   ["no order", [], false, false],

@@ -242,7 +242,7 @@ describe("a confirm that is refused", () => {
     const t = await startTestBridge();
     const { store } = t.bridge;
     const refused = saveBatch(t, "refused", { batchId: '"batch-1"', orderIds: `["${UUID_A}","${UUID_B}"]` });
-    store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
+    store.write(() => markConfirmRefused(store, refused, m.common.foreign({ text: "no" })));
     const other = saveBatch(t, "other", { batchId: '"batch-2"', orderIds: `["${UUID_A}"]` });
     store.write(() => markConfirmed(store, other, { account: "", at: "2026" }));
     expect(batchStates(t)).toEqual(["refused", "confirmed"]);
@@ -255,7 +255,7 @@ describe("a confirm that is refused", () => {
     const t = await startTestBridge();
     const { store } = t.bridge;
     const refused = saveBatch(t, "refused", { batchId: '"batch-1"', orderIds: `["${UUID_A}","${UUID_B}"]` });
-    store.write(() => markConfirmRefused(store, refused.id, m.common.foreign({ text: "no" })));
+    store.write(() => markConfirmRefused(store, refused, m.common.foreign({ text: "no" })));
     const first = saveBatch(t, "first", { batchId: '"batch-2"', orderIds: `["${UUID_A}","${UUID_C}"]` });
     store.write(() => markConfirmed(store, first, { account: "", at: "2026" }));
     expect(t.rows("SELECT state, order_ids FROM batches")).toEqual([

@@ -9,7 +9,7 @@ export const orders = {
   countsAsConfirmed:
     "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
   repeatCountsAsConfirmed:
-    "A batch whose confirm is refused counts as confirmed: all its orders were confirmed before and have not changed since, and the service has not served it for an hour.",
+    "A batch whose confirm is refused counts as confirmed: all its orders were confirmed before and have not changed since, and the service has served none of them for an hour.",
   confirmRefused: ({ words }: { words: string }) => `The confirm was refused: ${words}`,
   confirmAnsweredWith: ({ what }: { what: Said }) => `The confirm was answered with ${what}.`,
   confirmCounted: ({ size, name, count }: { size: number; name: string; count: number }) =>
