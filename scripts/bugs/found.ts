@@ -1017,6 +1017,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/confirm/plan-repeat.ts",
   ),
   tested(
+    "test/feeds/push-failing-record.test.ts",
+    "a request that fails is sent whole again by each process",
+    { in: "#saveFailed", find: 'saveMetaJson(store, "failed_requests", all)', replace: "void all" },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
     "test/pass/first-looks.test.ts",
     "the first of two reads in doubt is not forgotten after a day",
     { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },

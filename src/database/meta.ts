@@ -45,6 +45,7 @@ export type MetaKey =
   | "unreadable"
   | "looked_by_time"
   | "position_before"
+  | "failed_requests"
   | RestKey;
 
 /** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */

@@ -15,8 +15,13 @@ async function startWithRows(count: number) {
 }
 
 /** Passes as they follow each other while requests fail: once each time the last one can no longer arrive. */
-async function passes(feeds: Awaited<ReturnType<typeof startWithRows>>, count: number): Promise<void> {
+async function passes(
+  feeds: Awaited<ReturnType<typeof startWithRows>>,
+  count: number,
+  before = () => Promise.resolve(),
+): Promise<void> {
   for (let pass = 0; pass < count; pass++) {
+    await before();
     feeds.clock.advance(IMPORT_TIMEOUT_MS + 1_000);
     await feeds.run("stocks").catch(() => {});
   }
@@ -34,6 +39,13 @@ describe("a record that the service fails at", () => {
     expect(feeds.quarantined()).toEqual([]);
     expect(feeds.holds()).toEqual([]);
     expect(feeds.rows("SELECT refused FROM sync_status WHERE flow = 'stocks'")).toEqual([{ refused: 1 }]);
+  });
+
+  itWhole("does not where each pass is a process of its own", async () => {
+    const feeds = await startWithRows(200);
+    await passes(feeds, 30, () => feeds.restart());
+    expect(Object.keys(feeds.site())).toHaveLength(200);
+    expect(feeds.level("S-17")).toBeUndefined();
   });
 
   itWhole("goes by itself from then on, ever more seldom, and fails no pass", async () => {

@@ -2,6 +2,8 @@
  * Sends rows of a feed and finds out which of them the service refuses: a refused chunk is divided until each refused
  * record is sent alone. Every outcome is committed, so that after a crash the next pass continues from there.
  */
+import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../../pass/breaker.ts";
 import { commit } from "../../pass/commit.ts";
@@ -16,26 +18,47 @@ import { inFlight, SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
 import { SettleRefusals } from "./settle-refusals.ts";
 
+/** What the last requests of a feed with several records showed. */
+interface FailedRequests {
+  /** The last one failed: a single failure has no consequence. */
+  isLast: boolean;
+  /** Halved where consecutive ones fail, doubled by each acceptance of as many; null: as many as configured. */
+  chunk: number | null;
+}
+
+const NONE_FAILED: FailedRequests = { isLast: false, chunk: null };
+
+function loadFailed(store: Store): Partial<Record<string, FailedRequests>> {
+  return loadMetaJson<Partial<Record<string, FailedRequests>>>(store, "failed_requests") ?? {};
+}
+
 export class SendRows {
   readonly request: SendRequest;
   readonly #context: FeedContext;
   readonly #options: SendOptions;
   readonly #refusals: SettleRefusals;
-  /** Halved where consecutive requests with several records fail, doubled by each acceptance of as many. */
-  #chunkAfterFailure = Number.POSITIVE_INFINITY;
-  /** The last request with several records failed: a single failure has no consequence. */
-  #hasFailed = false;
+  #failed: FailedRequests;
 
   constructor(context: FeedContext, options: SendOptions) {
     this.#context = context;
     this.#options = options;
     this.request = new SendRequest(context, options);
     this.#refusals = new SettleRefusals(context, options.rules);
+    this.#failed = loadFailed(context.store)[options.rules.name] ?? NONE_FAILED;
   }
 
   /** Maximum records per request after failures: a single record may be the cause. */
   get chunkAfterFailure(): number {
-    return this.#chunkAfterFailure;
+    return this.#failed.chunk ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Kept for the next process: where each pass is one, the request would otherwise fail as a whole for ever. */
+  async #saveFailed(failed: FailedRequests, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    if (failed.isLast === this.#failed.isLast && failed.chunk === this.#failed.chunk) return;
+    this.#failed = failed;
+    const all = { ...loadFailed(store), [this.#options.rules.name]: failed };
+    await commit(this.#context, signal, () => saveMetaJson(store, "failed_requests", all));
   }
 
   /** @param control returns a control row: shows whether the service accepts anything at all */
@@ -131,15 +154,17 @@ export class SendRows {
     try {
       const outcome = await this.request.send(pass, part);
       if (outcome.kind === "accepted") {
-        this.#hasFailed = false;
-        if (part.length >= this.#chunkAfterFailure) this.#chunkAfterFailure *= 2;
+        const { chunk } = this.#failed;
+        const { chunk: largest } = this.#options.rules;
+        const next = chunk !== null && part.length >= chunk ? chunk * 2 : chunk;
+        await this.#saveFailed({ isLast: false, chunk: next === null || next >= largest ? null : next }, pass.signal);
       }
       return outcome;
     } catch (error) {
       if (row === undefined || !isFailure(error)) throw error;
       if (part.length > 1) {
-        if (this.#hasFailed) this.#chunkAfterFailure = Math.ceil(part.length / 2);
-        this.#hasFailed = true;
+        const chunk = this.#failed.isLast ? Math.ceil(part.length / 2) : this.#failed.chunk;
+        await this.#saveFailed({ isLast: true, chunk }, pass.signal);
       }
       if (part.length > 1 || !(await this.#isAboutRow(pass, row))) throw error;
       pass.failure = error;
