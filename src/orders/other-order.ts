@@ -73,7 +73,7 @@ export function holdOther(options: IngestOptions, record: GoodRecord, other: Oth
   return result;
 }
 
-/** The order itself has shown `shown`, or the stored order: what it showed before no longer counts as its only answer. */
+/** The order itself was answered as `shown`, or as the stored order: answers with other orders are held no longer. */
 export function releaseShown(store: Store, orderId: string, shown?: OtherOrder): void {
   releaseSnapshotsOfOthers(store, orderId, shown?.reference ?? "");
 }
