@@ -46,6 +46,9 @@ export type MetaKey =
   | "looked_by_time"
   | "position_before"
   | "failed_requests"
+  | "planned"
+  | "sweep_wanted"
+  | "waiting_statuses"
   | RestKey;
 
 /** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */

@@ -1,8 +1,7 @@
 /*
  * Sends the ERP's status requests, one at a time per order. A request whose outcome is unknown is never repeated
  * blindly. After a crash a request is `pending` and was not sent, or `sending`, and its order is read first. A request
- * that cannot be settled waits for a time of its own, without delaying others. These times are in memory; after a
- * restart all requests are due.
+ * that cannot be settled waits for a time of its own, without delaying others (`waiting-requests.ts`).
  */
 
 import type { Store } from "../database/store.ts";
@@ -32,30 +31,10 @@ import {
   type StatusRequest,
   saveRequestError,
 } from "./status-rows.ts";
+import { type Unread, WaitingRequests } from "./waiting-requests.ts";
 
 const STEPS_PER_PASS = 200;
 const ECHOES_PER_PASS = 100;
-
-/** A request that waits for its next try. */
-interface Waiting {
-  /** Monotonic. */
-  untilMs: number;
-  /** Number of accepted statuses when it first failed. */
-  accepted: number;
-  /** Order id of the request, if the service answered that there is nothing at the path. */
-  nowhere: string | undefined;
-  /** Set while it waits for a read of its order. */
-  unread?: Unread;
-}
-
-interface Unread {
-  /** How often it had to wait so. */
-  times: number;
-  orderId: string;
-  /** The order's revision then. */
-  revision: number | undefined;
-  isQueued: boolean;
-}
 
 interface Pass {
   counts: Record<string, number>;
@@ -83,7 +62,7 @@ export class SendStatuses implements Job {
   readonly #context: JobContext;
   readonly #settler: StatusSettler;
   readonly #reader: OrderReader;
-  readonly #waiting = new Map<bigint, Waiting>();
+  readonly #waiting: WaitingRequests;
   /** Orders that could not be read back: number of tries, and until when each waits (monotonic). */
   readonly #unread = new Map<string, { times: number; untilMs: number }>();
 
@@ -91,11 +70,12 @@ export class SendStatuses implements Job {
     this.#context = context;
     this.#settler = settler;
     this.#reader = reader;
+    this.#waiting = new WaitingRequests(context, () => settler.accepted);
   }
 
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
     const { store } = this.#context;
-    for (const id of this.#waiting.keys()) if (loadOpenRequest(store, id) === undefined) this.#forget(id);
+    for (const id of this.#waiting.all.keys()) if (loadOpenRequest(store, id) === undefined) this.#forget(id);
     return { counts: {}, hasWork: this.#loadDue(1).length > 0 || this.#loadDueEchoes().length > 0 };
   }
 
@@ -114,14 +94,18 @@ export class SendStatuses implements Job {
       failure: undefined,
       readFailure: undefined,
     };
-    await this.#settleAll(pass);
+    try {
+      await this.#settleAll(pass);
+    } finally {
+      if (!signal.aborted) await this.#waiting.save(signal);
+    }
     await this.#readBackDue(pass);
     const { counts } = pass;
     const failure = pass.failure ?? (await this.#findReadFailure(pass));
     if (failure !== undefined && (pass.settled === 0 || isDefect(failure))) throw ofOneOrder(failure);
     const isFull = pass.steps >= STEPS_PER_PASS && pass.settled > 0;
     const outcome = isFull ? "more" : Object.keys(counts).length > 0 ? "done" : "idle";
-    const dueInMs = this.#nextDueInMs();
+    const dueInMs = this.#waiting.nextDueInMs();
     const isLetIn = pass.answered > 0 || pass.failed + pass.waiting === 0;
     return { outcome, counts, isLetIn, ...(dueInMs === undefined ? {} : { dueInMs }) };
   }
@@ -148,7 +132,7 @@ export class SendStatuses implements Job {
   /** Decides what is sent now: the next request of each order that is due, least tried first. */
   #loadDue(limit: number): StatusRequest[] {
     const nowMs = this.#context.clock.monotonicMs();
-    return loadNextRequests(this.#context.store, limit + this.#waiting.size)
+    return loadNextRequests(this.#context.store, limit + this.#waiting.all.size)
       .filter(({ id }) => this.#isDue(id, nowMs))
       .slice(0, limit);
   }
@@ -166,12 +150,6 @@ export class SendStatuses implements Job {
     const { store } = this.#context;
     if (isQueued && !isAwaited(store, orderId)) return true;
     return loadRequestedOrder(store, orderId)?.revision !== revision;
-  }
-
-  #nextDueInMs(): number | undefined {
-    if (this.#waiting.size === 0) return undefined;
-    const untilMs = Math.min(...[...this.#waiting.values()].map((waiting) => waiting.untilMs));
-    return Math.max(0, untilMs - this.#context.clock.monotonicMs());
   }
 
   #forget(id: bigint): void {
@@ -227,7 +205,7 @@ export class SendStatuses implements Job {
     const { store, clock, client } = this.#context;
     const quietMs = untilMs - clock.monotonicMs();
     if (error === undefined) {
-      this.#postpone(request, quietMs > 0 ? quietMs : statusRetryMs(request.attempts));
+      this.#waiting.postpone(request.id, { ms: quietMs > 0 ? quietMs : statusRetryMs(request.attempts) });
       return;
     }
     const reason = withTexts(asError(error).text, client.hideSecrets);
@@ -258,7 +236,7 @@ export class SendStatuses implements Job {
     pass.failed += 1;
     const reach = reachOf(error, request.attempts);
     if (reach !== "record" && !isAnswered(error)) throw error;
-    const isFirst = !this.#waiting.has(request.id);
+    const isFirst = this.#waiting.get(request.id) === undefined;
     const isOwn = this.#postponeFailed(request, error, leastMs);
     if (reach !== "record") throw error;
     if (isOwn && !isDefect(error)) return;
@@ -269,35 +247,22 @@ export class SendStatuses implements Job {
 
   /** Returns whether others were accepted meanwhile: then the failure is this request's own. */
   #postponeFailed(request: StatusRequest, error: unknown, leastMs = 0): boolean {
-    const isFirst = !this.#waiting.has(request.id);
+    const isFirst = this.#waiting.get(request.id) === undefined;
     // After a lost answer the order is read as soon as the request can no longer arrive; only then waits grow.
     const waitMs =
       leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedWaitMs(error), statusRetryMs(request.attempts + 1));
     const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
-    return this.#postpone(request, waitMs, isNowhere);
+    return this.#waiting.postpone(request.id, { ms: waitMs, nowhere: isNowhere ? request.orderId : undefined });
   }
 
   /** Waits for a read of the order; no request was made. */
   #postponeUnread(request: StatusRequest): void {
     const { store } = this.#context;
     const times = (this.#waiting.get(request.id)?.unread?.times ?? 0) + 1;
-    this.#postpone(request, statusRetryMs(times));
     const order = loadRequestedOrder(store, request.orderId);
     const orderId = order?.orderId ?? request.orderId;
-    const isQueued = isAwaited(store, orderId);
-    const waiting = this.#waiting.get(request.id);
-    if (waiting !== undefined) waiting.unread = { times, orderId, revision: order?.revision, isQueued };
-  }
-
-  /** Returns whether another request was accepted since this one began to fail. */
-  #postpone({ id, orderId }: StatusRequest, ms: number, isNowhere = false): boolean {
-    const accepted = this.#waiting.get(id)?.accepted ?? this.#settler.accepted;
-    this.#waiting.set(id, {
-      untilMs: this.#context.clock.monotonicMs() + ms,
-      accepted,
-      nowhere: isNowhere ? orderId : undefined,
-    });
-    return this.#settler.accepted > accepted;
+    const unread = { times, orderId, revision: order?.revision, isQueued: isAwaited(store, orderId) };
+    this.#waiting.postpone(request.id, { ms: statusRetryMs(times), unread });
   }
 
   /** Orders whose new status is due to be read back, oldest first. */

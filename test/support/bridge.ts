@@ -50,6 +50,11 @@ export class FakeClock implements Clock {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** The machine starts anew: its monotonic clock begins at zero. */
+  reboot(): void {
+    this.#monotonicMs = 1_000;
+  }
+
   advance(ms: number): void {
     this.#wallMs += ms;
     this.#monotonicMs += ms;
