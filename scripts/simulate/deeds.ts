@@ -403,7 +403,7 @@ function night(world: World) {
   if (life === undefined) return;
   for (const entry of life.entries) {
     const isNightly = entry.before !== undefined || entry.runner.name === "reconcile";
-    if (isNightly) life.triggerNightly(entry);
+    if (isNightly) world.triggerNightly(entry);
   }
 }
 

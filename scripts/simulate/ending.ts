@@ -254,8 +254,11 @@ async function runNightly(world: World, name: string): Promise<void> {
     ({ before, runner }) => runner.name === name && (before !== undefined || name === "reconcile"),
   );
   if (life === undefined || entry === undefined) return;
-  life.triggerNightly(entry);
+  world.triggerNightly(entry);
   await time.pass(1_000);
+  await rest(world);
+  if (!world.forms.cron) return;
+  await time.pass(MINUTE_MS);
   await rest(world);
 }
 

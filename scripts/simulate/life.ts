@@ -2,16 +2,19 @@ import type { LoadedConfig } from "../../src/config/load.ts";
 import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
 import { buildJobs } from "../../src/daemon/build-jobs.ts";
 import { dueIn } from "../../src/daemon/job-runner.ts";
+import { type Pattern, PlannedWork } from "../../src/daemon/planned-work.ts";
 import { applyConfiguration, bringTimesBack } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
 import { switchAccount } from "../../src/daemon/switch-account.ts";
+import { loadMetaJson, saveMetaJson } from "../../src/database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { ErpObjects } from "../../src/database/objects/erp-objects.ts";
 import { openStore } from "../../src/database/open.ts";
 import type { Store } from "../../src/database/store.ts";
 import type { Message } from "../../src/messages/message.ts";
 import { createClient } from "../../src/pass/build-client.ts";
+import { commit } from "../../src/pass/commit.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { JOB_NAMES } from "../../src/pass/job-names.ts";
 import { endFirstPasses, saveFlow } from "../../src/pass/runs.ts";
@@ -25,6 +28,13 @@ import { type Line, SimulatedNetwork } from "./network.ts";
 /** As in `Bridge.runJob`: work that is due so soon is waited for, so often. */
 const DUE_SOON_MS = 30_000;
 const DUE_ROUNDS = 2;
+
+const DAY_MS = 86_400_000;
+/** When the work of the night is due. */
+const NIGHTLY: Pattern = {
+  nextMs: (nowMs) => (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS,
+  longestIntervalMs: () => DAY_MS,
+};
 
 /** Thrown when the program is killed. Nothing that the dead program does with it has an effect. */
 class Killed extends Error {}
@@ -75,6 +85,7 @@ export class ProgramLife {
   readonly random: Random;
   readonly startedAtMs: number;
   readonly #connection: LightConnection | undefined;
+  readonly #planned: PlannedWork;
   readonly #abort = new AbortController();
   #isDead = false;
   #isStopping = false;
@@ -101,6 +112,7 @@ export class ProgramLife {
     // The schema does not change in other lives.
     const objects = options.isSchemaWatched ? { objects: new ErpObjects(this.store) } : {};
     this.context = { store: this.store, client, clock, log, isStopping: () => this.#isStopping, ...objects };
+    this.#planned = new PlannedWork(this.context, () => NIGHTLY);
     if (options.isAccountNew) this.store.write(() => switchAccount(this.store, loaded, clock.nowMs()));
     checkAccount(this.store, loaded);
     this.entries = buildJobs(this.context, {
@@ -154,8 +166,10 @@ export class ProgramLife {
     for (const { runner, before, endWithBacklog } of this.entries) {
       if (this.#isStopping) return;
       if (before !== undefined || !names.has(runner.name) || this.#isDead) continue;
+      const prepared = this.entries.filter((each) => each.before !== undefined && each.runner === runner);
       const release = endWithBacklog?.();
       try {
+        await this.#planned.prepareDue(prepared, this.#abort.signal).catch(() => {}); // as in the command
         let result = await runner.runNow(this.#abort.signal);
         for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {
           const dueInMs = dueIn(result) ?? Number.POSITIVE_INFINITY;
@@ -167,6 +181,21 @@ export class ProgramLife {
         release?.();
       }
     }
+  }
+
+  /**
+   * Makes the planned work of this entry due, as when its time comes between two processes: the next one does it.
+   */
+  setDue({ runner }: ScheduleEntry): void {
+    const { store, clock } = this.context;
+    this.#preparing += 1;
+    const end = () => {
+      this.#preparing -= 1;
+    };
+    commit(this.context, this.#abort.signal, () => {
+      const times = { ...loadMetaJson<object>(store, "planned"), [runner.name]: isoTime(clock.nowMs()) };
+      saveMetaJson(store, "planned", times);
+    }).then(end, end);
   }
 
   retryDue(): void {
@@ -224,10 +253,11 @@ export class ProgramLife {
     this.#abort.abort();
   }
 
-  /** Closes the program's files, as the kernel does when it has ended. */
-  close(): void {
+  /** Closes the program's files, as the kernel does when it has ended; `isClean`: as it does itself before. */
+  close(isClean = false): void {
     this.#isDead = true;
-    if (this.#connection === undefined) this.store.db.close();
+    if (this.#connection === undefined && isClean) this.store.close();
+    else if (this.#connection === undefined) this.store.db.close();
     else this.#connection.leave();
   }
 

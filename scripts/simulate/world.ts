@@ -1,5 +1,6 @@
 import type { LoadedConfig } from "../../src/config/load.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
+import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
 import type { LedgerEntry } from "../../src/sandbox/ledger.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { integerBetween, type Random, seededRandom } from "../../src/sandbox/random.ts";
@@ -309,8 +310,14 @@ export class World implements Scene, Line, CommitHooks {
     life.end();
     if (life.isDead) return;
     life.die();
-    life.close();
+    life.close(true);
     this.#start();
+  }
+
+  /** What the night makes due for this entry; from cron the next process does what is not a job of its own. */
+  triggerNightly(entry: ScheduleEntry): void {
+    if (this.forms.cron && entry.before !== undefined) this.life?.setDue(entry);
+    else this.life?.triggerNightly(entry);
   }
 
   triggerAll(): void {

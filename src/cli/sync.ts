@@ -76,7 +76,10 @@ export const sync = withProgress<SyncOptions>(async (call, options) => {
     outcomes.push(outcome);
     if (!call.json) call.terminal.out(describeOutcome(outcome));
   };
-  const holds = (await syncHere(call, loaded, { names, show, only })).filter((hold) => !isShownBy(hold, outcomes));
+  const hasUpkeep = jobs.length === 0;
+  const holds = (await syncHere(call, loaded, { names, show, only, hasUpkeep })).filter(
+    (hold) => !isShownBy(hold, outcomes),
+  );
   const shown = only === undefined ? undefined : showKey(call, loaded, names[0] as FeedName, only);
   if (options.since !== undefined && !call.json && outcomes.every((each) => exitCodeOfOutcome(each) === EXIT.ok))
     call.terminal.out(describeBackfill(loaded, options.since));
@@ -197,7 +200,15 @@ function showKey(call: Call, loaded: LoadedConfig, feed: FeedName, only: string)
   return shown;
 }
 
-type Work = { names: readonly JobName[]; show: (outcome: SyncOutcome) => void; only: string | undefined };
+type Work = {
+  names: readonly JobName[];
+  show: (outcome: SyncOutcome) => void;
+  only: string | undefined;
+  /** Also what a daemon does beside its jobs. */
+  hasUpkeep: boolean;
+};
+
+type Following = Pick<Work, "names" | "show">;
 
 /** Returns the holds that concern the named jobs afterwards. */
 async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promise<HoldRow[]> {
@@ -221,7 +232,7 @@ async function syncHere(call: LongCall, loaded: LoadedConfig, work: Work): Promi
     const progress = new SyncProgress(bridge.store, work.names, count);
     await call.progress.during(
       () => progress.look(),
-      () => bridge.sync(work.names, show, work.only),
+      () => bridge.sync(work.names, show, work),
     );
     return bridge.store.db.open ? holdsOf(bridge.store, work.names) : [];
   } finally {
@@ -274,12 +285,12 @@ async function askDaemon(call: LongCall, loaded: LoadedConfig, work: Work): Prom
   const progress = new SyncProgress(store, names, count);
   return await call.progress.during(
     () => progress.look(),
-    () => followDaemon(store, id, { names, show, only }),
+    () => followDaemon(store, id, { names, show }),
   );
 }
 
 /** Shows the daemon's outcomes until the request is done. */
-async function followDaemon(store: Store, id: number, { names, show }: Work): Promise<HoldRow[]> {
+async function followDaemon(store: Store, id: number, { names, show }: Following): Promise<HoldRow[]> {
   const startedMs = performance.now();
   for (let shown = 0; ; await sleep(LOOK_MS)) {
     // Read before the result, because a daemon may finish the request and then end.

@@ -31,6 +31,7 @@ import { Liveness } from "../platform/liveness.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { Troubles } from "../platform/troubles.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { forgetWaiting } from "../statuses/waiting-requests.ts";
 import type { WebServer } from "../web/web-server.ts";
 import { accountKeeper, checkAccount, liftCredentialHolds } from "./account.ts";
 import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
@@ -38,11 +39,13 @@ import { buildJobs } from "./build-jobs.ts";
 import { buildMirror } from "./build-mirror.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
+import { CronTimes } from "./cron-times.ts";
 import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
 import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
+import { PlannedWork } from "./planned-work.ts";
 import { applyConfiguration, bringTimesBack } from "./repair.ts";
 import type { RunResult } from "./run-job.ts";
-import { Scheduler } from "./scheduler.ts";
+import { type ScheduleEntry, Scheduler } from "./scheduler.ts";
 import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
 
 /**
@@ -58,6 +61,8 @@ const DUE_ROUNDS = 2;
 const STOP_LOOK_MS = 250;
 /** Added to the longest request timeout: a pass that shows no sign of life for longer hangs. */
 const HANGING_MS = 10 * 60_000;
+/** Jobs that `sync` runs only at their times. */
+const NIGHTLY: ReadonlySet<string> = new Set<FlowName>(["reconcile", "backup", "upkeep"]);
 /** Interval of checks of the files while nothing is written. */
 const LOOK_MS = 1_000;
 
@@ -86,6 +91,8 @@ export class Bridge {
   readonly web: WebServer | undefined;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
+  readonly #schedules: readonly ScheduleEntry[];
+  readonly #planned: PlannedWork;
   readonly #poller: SyncRequestPoller;
   /** By feed: restricts its passes to one key, until the returned function is called. */
   readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
@@ -182,7 +189,10 @@ export class Bridge {
         ),
       );
       this.#ends = schedules.flatMap(({ atEnd }) => atEnd ?? []);
-      this.#scheduler = new Scheduler(schedules, { ...options, zone: options.loaded.config.timezone ?? machineZone() });
+      const zone = config.timezone ?? machineZone();
+      this.#schedules = schedules;
+      this.#planned = new PlannedWork(this.context, ({ pattern }) => new CronTimes(pattern, zone));
+      this.#scheduler = new Scheduler(schedules, { ...options, zone, planned: this.#planned });
       let made: string[] = [];
       const needsRemap = store.write(() => {
         made = objects.restore();
@@ -230,7 +240,10 @@ export class Bridge {
   /** Runs the jobs by schedule until `stop`. */
   start(): void {
     const { store, context } = this;
-    store.write(() => closeSyncRequests(store, isoTime(context.clock.nowMs())));
+    store.write(() => {
+      closeSyncRequests(store, isoTime(context.clock.nowMs()));
+      forgetWaiting(store);
+    });
     this.#scheduler.start();
     this.#poller.start(this.#scheduler.signal);
     this.watch.start();
@@ -309,14 +322,44 @@ export class Bridge {
   }
 
   /**
-   * Runs one bounded pass of each job, in order.
+   * Runs one bounded pass of each job, in order, with what the daemon's schedule would have requested of it since the
+   * last sync.
+   * @param options.hasUpkeep also the comparison of stored orders, copies and the removal of old history, where they are due
    * @throws Fenced where another machine works for the shop
    */
-  async sync(names: readonly JobName[], onOutcome: (outcome: SyncOutcome) => void, only?: string): Promise<void> {
-    for (const name of names) {
+  async sync(
+    names: readonly JobName[],
+    onOutcome: (outcome: SyncOutcome) => void,
+    { only, hasUpkeep = false }: { only?: string | undefined; hasUpkeep?: boolean } = {},
+  ): Promise<void> {
+    const run = async (name: FlowName) => {
       const result = await this.runJob(name, only);
       if (this.#mirror?.fenced !== undefined) throw this.#mirror.fenced;
       onOutcome(outcomeOf(name, result, this.client.hideSecrets));
+      return result;
+    };
+    for (const name of names) {
+      if (only === undefined) await this.#prepareDue(name);
+      await run(name);
+    }
+    if (!hasUpkeep) return;
+    const { signal } = this.#scheduler;
+    const nightly = this.#schedules.filter(({ runner, before }) => before === undefined && NIGHTLY.has(runner.name));
+    for (const entry of await this.#planned.due(nightly, signal)) {
+      const { outcome } = await run(entry.runner.name as FlowName);
+      if (outcome !== "stopped") await this.#planned.settle(entry, signal, outcome === "failed");
+    }
+  }
+
+  /** Requests the wide re-poll or comparison of this job whose time has come. */
+  async #prepareDue(name: JobName): Promise<void> {
+    const { signal } = this.#scheduler;
+    const prepared = this.#schedules.filter(({ runner, before }) => runner.name === name && before !== undefined);
+    try {
+      await this.#planned.prepareDue(prepared, signal);
+    } catch (error) {
+      // The pass reports why nothing can be written.
+      this.context.log.debug({ job: name, errorCode: asError(error).code }, "Planned work could not be requested.");
     }
   }
 

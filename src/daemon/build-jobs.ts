@@ -99,7 +99,7 @@ export function buildJobs(
       atEnd: () => pull.end(),
     },
     { pattern: updates.schedule, runner: followRunner },
-    { pattern: updates.sweep.schedule, runner: followRunner, before: async () => followJob.requestSweep() },
+    { pattern: updates.sweep.schedule, runner: followRunner, before: (signal) => followJob.requestSweep(signal) },
   ];
   if (statuses.path !== null) {
     const statusRules = compileStatusRules({ ...statuses, path: statuses.path, cancelled: rules.plan.cancelled });

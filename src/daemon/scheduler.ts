@@ -10,6 +10,7 @@ import { asError } from "../platform/errors.ts";
 import type { Clock, Log } from "../platform/ports.ts";
 import { CronTimes } from "./cron-times.ts";
 import type { JobRunner } from "./job-runner.ts";
+import type { PlannedWork } from "./planned-work.ts";
 
 const TICK_MS = 1_000;
 /** The wall clock has jumped where it and the monotonic clock differ by more than this between two ticks. */
@@ -49,6 +50,7 @@ export class Scheduler {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #watched: Watched[];
+  readonly #planned: PlannedWork | undefined;
   readonly #stop = new AbortController();
   /** Monotonic time of the last tick. */
   #lookedMs: number;
@@ -58,10 +60,11 @@ export class Scheduler {
 
   constructor(
     entries: readonly ScheduleEntry[],
-    { log, clock, zone = "UTC" }: { log: Log; clock: Clock; zone?: string },
+    { log, clock, zone = "UTC", planned }: { log: Log; clock: Clock; zone?: string; planned?: PlannedWork },
   ) {
     this.#log = log;
     this.#clock = clock;
+    this.#planned = planned;
     this.#lookedMs = clock.monotonicMs();
     this.#watched = entries.map((entry) => {
       const times = new CronTimes(entry.pattern, zone);
@@ -98,6 +101,7 @@ export class Scheduler {
       watched.nextAtMs = watched.times.nextMs(this.#clock.nowMs());
       if (entry.before === undefined) this.#beginWith(entry, intervalMs);
     }
+    void this.#makeUp();
     this.#timer = setInterval(() => this.tick(), TICK_MS);
   }
 
@@ -108,6 +112,18 @@ export class Scheduler {
     const isDue = atStart?.(intervalMs);
     if (isDue instanceof Promise) void isDue.then(begin);
     else begin(isDue);
+  }
+
+  /** Fires what was due while the program did not run. */
+  async #makeUp(): Promise<void> {
+    const prepared = this.#watched.filter(({ entry }) => entry.before !== undefined);
+    try {
+      const entries = prepared.map(({ entry }) => entry);
+      const due = new Set(await this.#planned?.due(entries, this.signal));
+      for (const watched of prepared) if (due.has(watched.entry)) void this.#fire(watched);
+    } catch (error) {
+      this.#log.debug({ errorCode: asError(error).code }, "The times of planned work could not be read.");
+    }
   }
 
   /** One tick: starts jobs that are due, due retries, and what a jump of the wall clock would skip. */
@@ -143,6 +159,7 @@ export class Scheduler {
     watched.isPreparing = true;
     try {
       await before?.(this.signal);
+      if (before !== undefined) await this.#planned?.settle(watched.entry, this.signal);
     } catch (error) {
       this.#log.warn({ job: runner.name, errorCode: asError(error).code }, m.daemon.notPrepared({ name: runner.name }));
     } finally {

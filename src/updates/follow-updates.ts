@@ -5,6 +5,7 @@
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
+import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
@@ -71,7 +72,6 @@ export class FollowUpdates implements Job {
   readonly #judge: JudgePages;
   readonly #near: LookNear;
   readonly #other: LookOther;
-  #sweepWanted = false;
   /** An error ended the pass during a wide read: the next pass continues it first. */
   #isWideNext = false;
   /** An error ended the pass while it followed changes: the next pass reads queued orders first. */
@@ -96,8 +96,9 @@ export class FollowUpdates implements Job {
   }
 
   /** The next pass re-polls a wide window, for changes that were listed late. */
-  requestSweep(): void {
-    this.#sweepWanted = true;
+  async requestSweep(signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => saveMeta(store, "sweep_wanted", isoTime(clock.nowMs())));
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -197,7 +198,11 @@ export class FollowUpdates implements Job {
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
     const sweepRest = loadRest(store, "sweep_rest", this.#signature);
-    const wanted = { sweepOverlapMs, overlapMs: follow.overlapMs, isWanted: this.#sweepWanted };
+    const wanted = {
+      sweepOverlapMs,
+      overlapMs: follow.overlapMs,
+      isWanted: loadMeta(store, "sweep_wanted") !== undefined,
+    };
     const lookBackMs = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
     const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
     const isSweep = lookBackMs !== undefined;
@@ -205,7 +210,7 @@ export class FollowUpdates implements Job {
     const isFirst = sweptAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
     const isComplete = await this.#readInBoth(pass);
-    if (isSweep) this.#sweepWanted = false;
+    if (isSweep) await commit(this.#context, signal, () => deleteMeta(store, "sweep_wanted"));
     // New changes first, then the rest of a wide re-poll that was too large for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
     if (!isComplete) return { isComplete };

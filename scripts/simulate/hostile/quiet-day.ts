@@ -340,8 +340,9 @@ async function night(world: World): Promise<void> {
     const entry = world.life?.entries.find(
       (each) => each.runner.name === runner.name && (each.before !== undefined) === isNightly,
     );
-    if (entry !== undefined) world.life?.triggerNightly(entry);
+    if (entry !== undefined) world.triggerNightly(entry);
     await rest(world);
+    if (world.forms.cron) await goOn(world, 2 * MINUTE_MS, 1);
   }
 }
 
