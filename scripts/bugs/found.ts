@@ -1023,6 +1023,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/send/send-rows.ts",
   ),
   tested(
+    "test/statuses/waiting-requests.test.ts",
+    "a status that is refused for ever is sent by each process",
+    { in: "save", find: 'saveMetaJson(store, "waiting_statuses", {', replace: "void ({" },
+    "src/statuses/waiting-requests.ts",
+  ),
+  tested(
+    "test/cli/sync-planned.test.ts",
+    "sync makes no comparison, however long ago the last one was",
+    { in: "due", find: "Date.parse(at) <= nowMs", replace: "nowMs < 0" },
+    "src/daemon/planned-work.ts",
+  ),
+  tested(
+    "test/cli/sync-planned.test.ts",
+    "sync makes each comparison again and again once its time has come",
+    { in: "settle", find: "await this.#save", replace: "void ({}), await (async (..._: unknown[]) => {})" },
+    "src/daemon/planned-work.ts",
+  ),
+  tested(
     "test/pass/first-looks.test.ts",
     "the first of two reads in doubt is not forgotten after a day",
     { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },

@@ -836,7 +836,13 @@ function soldOut(random: Random, forms: Forms): Apart | undefined {
       ...idle(3),
       ...(random() < 0.5
         ? [{ after: 0, do: "switch", what, ms: 3 * HOUR } as const, ...sell(key), ...sell(key + 1)]
-        : [{ after: 0, do: "clock", ms } as const, ...sell(key), { after: 0, do: "clock", ms: -ms } as const]),
+        : [
+            { after: 0, do: "clock", ms } as const,
+            // A pass at once would still count by the time before.
+            ...idle(2),
+            ...sell(key),
+            { after: 0, do: "clock", ms: -ms } as const,
+          ]),
       ...idle(2),
       { after: 80 * MINUTE, do: "wait" },
       ...sell(key + 2),
