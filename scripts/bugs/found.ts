@@ -546,6 +546,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { step: { do: "remake" } },
   },
   {
+    name: "a table of a feed that was made again with its triggers is taken for the former one",
+    edits: [
+      { file: "src/feeds/source/feed-triggers.ts", of: "isMadeAgain", does: "return rules.name === now.places;" },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "remake", key: [0, 1, 2, 3] } },
+  },
+  {
     ...one(
       "a time in another zone taken by its digits",
       "src/answers/timestamp.ts",

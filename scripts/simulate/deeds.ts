@@ -176,7 +176,7 @@ function actAsErp(world: World, deed: ErpDeed) {
       world.time.at(deed.ms, () => erp.unlock());
       return;
     case "remake":
-      return erp.remake(deed.feed);
+      return deed.key === undefined ? erp.remake(deed.feed) : erp.remakeWhole(deed.feed, keyOf(deed.key));
     case "own order":
       return erp.orderItself();
     case "cut key":

@@ -239,9 +239,25 @@ export class Erp {
     });
   }
 
-  #copyInto(table: string, sql: string): void {
+  /** The same in SQLite's own procedure: what stood on the table stands on the new one, and a row has another value there. */
+  remakeWhole(feed: FeedName, key: string): void {
+    const { name: table, value, by } = this.#tables[feed];
+    const now = ++this.#last;
+    this.#note(feed, key, now);
+    this.asItself(() => {
+      const objects = this.#run("SELECT sql FROM sqlite_schema WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY rowid");
+      const [sql, ...others] = objects.pluck().all(table) as [string, ...string[]];
+      const own = `'${key.replace("'", "''")}'`;
+      const values = `${by === "sku" ? own : `${own}, ${own}`}, ${now}`;
+      const write = `INSERT ${this.#into(feed)} VALUES (${values}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`;
+      this.#copyInto(table, sql, [write, ...others]);
+    });
+  }
+
+  #copyInto(table: string, sql: string, more: readonly string[] = []): void {
+    const copy = `INSERT INTO ${table} SELECT * FROM c; DROP TABLE c`;
     this.#transaction(
-      `CREATE TEMP TABLE c AS SELECT * FROM ${table}; DROP TABLE ${table}; ${sql}; INSERT INTO ${table} SELECT * FROM c; DROP TABLE c`,
+      [`CREATE TEMP TABLE c AS SELECT * FROM ${table}; DROP TABLE ${table}`, sql, copy, ...more].join("; "),
     );
   }
 

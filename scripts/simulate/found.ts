@@ -1023,6 +1023,7 @@ function remade(random: Random, forms: Forms): Apart {
       ...idle(3),
       { after: integerBetween(random, 0, MINUTE), do: "remake", feed },
       write(key),
+      ...(random() < 0.5 ? [pass(), { after: 0, do: "remake", feed, key } as const, ...idle(2)] : []),
       ...(random() < 0.5 ? [{ after: 0, do: "remove", feed, key: key + 1 } as const] : []),
       pass(),
       ...(random() < 0.5 ? [write(key + 1)] : []),

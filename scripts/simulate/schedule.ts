@@ -107,8 +107,8 @@ export type Deed =
   | { do: "move"; to: "nothing" | "not ready"; ms: number }
   /** Stocks are sent to another path for a while. */
   | { do: "other path"; ms: number }
-  /** The same with the table of a feed, by a copy. */
-  | { do: "remake"; feed: FeedName }
+  /** The same with the table of a feed, by a copy; with a key, together with its triggers, and that row has another value there. */
+  | { do: "remake"; feed: FeedName; key?: number }
   /** The ERP recreates its table of stocks, with an index in the order of its own NOCASE. */
   | { do: "own order" }
   /** In a UTF-16 file: a row whose key contains half a surrogate pair. */

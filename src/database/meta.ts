@@ -46,6 +46,7 @@ export type MetaKey =
   | "looked_by_time"
   | "position_before"
   | "failed_requests"
+  | "feed_tables"
   | "planned"
   | "sweep_wanted"
   | "waiting_statuses"

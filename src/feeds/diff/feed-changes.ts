@@ -3,6 +3,7 @@
  * and the hold that describes a problem with the source. A table that was dropped, renamed or recreated changes the schema
  * version; after a crash everything is checked again.
  */
+import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import { schemaVersion } from "../../database/objects/own-objects.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
@@ -26,8 +27,11 @@ import {
   disarmTriggers,
   indexKey,
   isKeyFound,
+  isMadeAgain,
   readSourceKind,
+  readTablePlace,
   type SourceKind,
+  type TablePlace,
 } from "../source/feed-triggers.ts";
 import { absorbDirty, absorbKeys, count, type FeedContext, type FeedPass, noteTableWrites } from "./absorb-feed.ts";
 import { compareTable } from "./compare-table.ts";
@@ -80,6 +84,7 @@ export class FeedChanges {
       const isTracked = areTriggersArmed(store, rules);
       if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
       if (!isKeyFound(store, rules)) await commit(this.#context, signal, () => indexKey(store, rules));
+      await this.#notePlace(signal);
       await this.release(signal);
     } else {
       await commit(this.#context, signal, () => {
@@ -219,6 +224,20 @@ export class FeedChanges {
     await commit(this.#context, signal, () =>
       saveHold(store, { area: name, reason: "table", since, nextProbeAt: null, detail }),
     );
+  }
+
+  /** All rows are compared where the table was made again together with its triggers. */
+  async #notePlace(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const rules = this.#rules;
+    await commit(this.#context, signal, () => {
+      const noted = loadMetaJson<Partial<Record<string, TablePlace>>>(store, "feed_tables") ?? {};
+      const before = noted[rules.name];
+      const now = readTablePlace(store, rules);
+      if (before !== undefined && isMadeAgain(store, rules, [before, now]))
+        requestCompare(store, rules.name, m.feeds.changesNotNoted);
+      saveMetaJson(store, "feed_tables", { ...noted, [rules.name]: now });
+    });
   }
 
   async #rearm(isTracked: boolean, signal: AbortSignal): Promise<void> {
