@@ -548,7 +548,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     name: "a table of a feed that was made again with its triggers is taken for the former one",
     edits: [
-      { file: "src/feeds/source/feed-triggers.ts", of: "isMadeAgain", does: "return rules.name === now.places;" },
+      {
+        file: "src/feeds/source/feed-triggers.ts",
+        of: "readTablePlaces",
+        does: "return String(store.path === rules.table);",
+      },
     ],
     foundBy: "simulation",
     draws: { step: { do: "remake", key: [0, 1, 2, 3] } },

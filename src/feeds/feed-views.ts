@@ -48,6 +48,16 @@ export function saveSentView(store: Store, rules: Pick<FeedRules, "name" | "keys
   return tryToMake(store.db, { type: "view", name, table: name, sql: sentViewSql(rules.name, rules.keys) });
 }
 
+/** Makes the feed's view again unless it stands in the schema behind these places. Inside a transaction. */
+export function keepSentViewBehind(store: Store, rules: Pick<FeedRules, "name" | "keys">, places: string): void {
+  const name = SENT_VIEWS[rules.name];
+  const sql = "SELECT rowid AS place FROM sqlite_schema WHERE type = 'view' AND name = ?";
+  const standing = store.prepare<{ place: number }>(sql).get(name);
+  if (standing !== undefined && places.split(",").every((place) => Number(place) < standing.place)) return;
+  if (standing !== undefined) store.db.exec(`DROP VIEW ${quoteName(name)}`);
+  saveSentView(store, rules);
+}
+
 export function isSentViewCurrent(store: Store, rules: Pick<FeedRules, "name" | "keys">): boolean {
   const standing = store
     .prepare<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?")

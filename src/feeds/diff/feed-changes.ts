@@ -14,7 +14,7 @@ import { isoTime } from "../../platform/ports.ts";
 import { type FeedRules, sourceOf } from "../feed.ts";
 import type { SendLimits } from "../feed-outbox.ts";
 import { hasLeft, loadFeed, markCompared, requestCompare } from "../feed-rows.ts";
-import { isSentViewCurrent, saveSentView } from "../feed-views.ts";
+import { isSentViewCurrent, keepSentViewBehind, saveSentView } from "../feed-views.ts";
 import { recheckRefused } from "../images/recheck-refused.ts";
 import { applyRules } from "../rekey/apply-rules.ts";
 import { handOverWaiting, spareNamed } from "../rekey/hand-over.ts";
@@ -27,11 +27,9 @@ import {
   disarmTriggers,
   indexKey,
   isKeyFound,
-  isMadeAgain,
   readSourceKind,
-  readTablePlace,
+  readTablePlaces,
   type SourceKind,
-  type TablePlace,
 } from "../source/feed-triggers.ts";
 import { absorbDirty, absorbKeys, count, type FeedContext, type FeedPass, noteTableWrites } from "./absorb-feed.ts";
 import { compareTable } from "./compare-table.ts";
@@ -84,7 +82,7 @@ export class FeedChanges {
       const isTracked = areTriggersArmed(store, rules);
       if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
       if (!isKeyFound(store, rules)) await commit(this.#context, signal, () => indexKey(store, rules));
-      await this.#notePlace(signal);
+      await this.#notePlaces(signal);
       await this.release(signal);
     } else {
       await commit(this.#context, signal, () => {
@@ -226,17 +224,20 @@ export class FeedChanges {
     );
   }
 
-  /** All rows are compared where the table was made again together with its triggers. */
-  async #notePlace(signal: AbortSignal): Promise<void> {
+  /**
+   * All rows are compared where the table or its triggers were made again: SQLite's own procedure for other changes of a
+   * schema does both, and some loaders drop the triggers for a while. The view is kept behind them, so that their places show it.
+   */
+  async #notePlaces(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     const rules = this.#rules;
     await commit(this.#context, signal, () => {
-      const noted = loadMetaJson<Partial<Record<string, TablePlace>>>(store, "feed_tables") ?? {};
+      const noted = loadMetaJson<Partial<Record<string, string>>>(store, "feed_tables") ?? {};
       const before = noted[rules.name];
-      const now = readTablePlace(store, rules);
-      if (before !== undefined && isMadeAgain(store, rules, [before, now]))
-        requestCompare(store, rules.name, m.feeds.changesNotNoted);
-      saveMetaJson(store, "feed_tables", { ...noted, [rules.name]: now });
+      const places = readTablePlaces(store, rules);
+      if (before !== undefined && before !== places) requestCompare(store, rules.name, m.feeds.changesNotNoted);
+      keepSentViewBehind(store, rules, places);
+      saveMetaJson(store, "feed_tables", { ...noted, [rules.name]: places });
     });
   }
 

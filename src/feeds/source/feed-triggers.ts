@@ -7,7 +7,6 @@ import { m } from "../../messages/messages.ts";
  */
 
 import { tableProblem } from "../../config/source-text.ts";
-import { schemaVersion } from "../../database/objects/own-objects.ts";
 import { onlyRow, onlyValue } from "../../database/only-row.ts";
 import { quoteName } from "../../database/quote-name.ts";
 import type { Store } from "../../database/store.ts";
@@ -20,9 +19,6 @@ export type SourceKind = "tracked" | "scanned";
 
 /** An index over so many rows is made in less than the half second for which a writer of the ERP may have to wait. */
 const INDEXED_ROWS_MAX = 200_000;
-
-/** So few rows are compared within some milliseconds. */
-const SMALL_ROWS_MAX = 5_000;
 
 const OPERATIONS = ["insert", "update", "move", "delete", "write", "replace", "displace"] as const;
 
@@ -120,32 +116,18 @@ export function areTriggersArmed(store: Store, rules: FeedRules): boolean {
   );
 }
 
-/** Where the table and its triggers stand in the schema. A VACUUM may move them too. */
-export interface TablePlace {
-  schemaVersion: number;
-  /** Other than before where the table or one of its triggers was made again, also with the same text. */
-  places: string;
-}
-
-export function readTablePlace(store: Store, rules: FeedRules): TablePlace {
-  const places = onlyValue<string>(
+/**
+ * The places of the table and its triggers in the schema: others than before where one of them was made again, also with
+ * the same text, as long as something of the schema stands behind them. A VACUUM may change them too.
+ */
+export function readTablePlaces(store: Store, rules: FeedRules): string {
+  return onlyValue<string>(
     store,
-    `SELECT coalesce(group_concat(rowid || ':' || rootpage), '') FROM (SELECT rowid, rootpage FROM sqlite_schema
+    `SELECT coalesce(group_concat(rowid), '') FROM (SELECT rowid FROM sqlite_schema
      WHERE type = 'table' AND name = ? COLLATE NOCASE OR type = 'trigger' AND name LIKE ? ORDER BY rowid)`,
     rules.table,
     `${triggerPrefix(rules)}%`,
   );
-  return { schemaVersion: schemaVersion(store), places };
-}
-
-/**
- * Whether the table may have changed unnoticed, because it was made again together with its triggers, as in SQLite's own
- * procedure for other changes of a schema. Both may come to stand where they stood; where reading it costs little,
- * any change of the schema counts.
- */
-export function isMadeAgain(store: Store, rules: FeedRules, [before, now]: [TablePlace, TablePlace]): boolean {
-  if (before.schemaVersion === now.schemaVersion) return false;
-  return before.places !== now.places || countSourceRows(store, rules, SMALL_ROWS_MAX + 1) <= SMALL_ROWS_MAX;
 }
 
 /** Puts the triggers on the feed's table. */
