@@ -1053,6 +1053,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/daemon/planned-work.ts",
   ),
   tested(
+    "test/updates/position-gone-back.test.ts",
+    "a position in another form is forgotten by each process",
+    { in: "loadOtherForm", find: 'loadMetaJson<OtherForm>(store, "other_form") ??', replace: "store &&" },
+    "src/updates/pages/other-form.ts",
+  ),
+  tested(
     "test/pass/first-looks.test.ts",
     "the first of two reads in doubt is not forgotten after a day",
     { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },

@@ -45,6 +45,7 @@ export type MetaKey =
   | "unreadable"
   | "looked_by_time"
   | "position_before"
+  | "other_form"
   | "failed_requests"
   | "feed_tables"
   | "planned"

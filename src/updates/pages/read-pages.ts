@@ -37,6 +37,7 @@ import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
+import { loadOtherForm, noteOtherForm } from "./other-form.ts";
 import { hasAnchors, liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
@@ -80,10 +81,6 @@ export class ReadPages {
   readonly #looks: Interval;
   /** No look by time before then. Monotonic. */
   #lookAtMs = 0;
-  /** In a row. */
-  #refusedLooks = 0;
-  /** Since when empty answers name a token of another form than the position's. Monotonic. */
-  #otherSinceMs: number | undefined;
 
   constructor(
     context: JobContext,
@@ -142,7 +139,7 @@ export class ReadPages {
    * earlier copy counts on from a lower position, and answers the former one with nothing.
    */
   async #isLeftBehind(pass: Pass, watermark: string, time: string): Promise<boolean> {
-    const { clock, log } = this.#context;
+    const { store, clock, log } = this.#context;
     if (clock.monotonicMs() < this.#lookAtMs || !(await this.#looks.begin(pass.signal))) return false;
     const { rules, metadata } = pass;
     const known = pass.high !== undefined && isLater(pass.high.text, time, rules) ? pass.high.text : time;
@@ -150,10 +147,12 @@ export class ReadPages {
       const read = await this.#first.readFrom(pass, time);
       if (read === undefined) {
         // The service refuses every time, not only old ones.
-        if (++this.#refusedLooks >= NARROWED_MAX) this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
+        const refusedLooks = loadOtherForm(store).refusedLooks + 1;
+        await noteOtherForm(this.#context, { refusedLooks }, pass.signal);
+        if (refusedLooks >= NARROWED_MAX) this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
         return false;
       }
-      this.#refusedLooks = 0;
+      await noteOtherForm(this.#context, { refusedLooks: 0 }, pass.signal);
       const { token } = read;
       if (pass.high === undefined || !isLater(pass.high.text, known, rules)) return false;
       if (token !== undefined && isBefore(token, watermark, rules.timezone))
@@ -281,7 +280,7 @@ export class ReadPages {
       // More may follow an empty page, if the service filters, and a page of records from before its own position.
       const isMore = pass.otherQuestion !== undefined || this.#completeness.saysMore(pass.metadata);
       if (quiet > 0 && (quiet > QUIET_PAGES_MAX || !isMore)) {
-        const rewritten = isRewritten ? undefined : this.#findRewritten(token, since);
+        const rewritten = isRewritten ? undefined : await this.#findRewritten(pass, token, since);
         if (rewritten === undefined) return true;
         since = rewritten;
         isRewritten = true;
@@ -299,15 +298,17 @@ export class ReadPages {
    * If both are digits of a time, the requested time is returned in the new form.
    * @throws BridgeError `answer_unreadable` where that is impossible, for minutes, and no request by time is answered
    */
-  #findRewritten(token: string, since: string): string | undefined {
-    const nowMs = this.#context.clock.monotonicMs();
+  async #findRewritten({ signal }: Pass, token: string, since: string): Promise<string | undefined> {
+    const { store, clock } = this.#context;
+    const nowMs = clock.monotonicMs();
     if (!isOtherForm(token, since)) {
-      this.#otherSinceMs = undefined;
+      await noteOtherForm(this.#context, { sinceMs: undefined }, signal);
       return undefined;
     }
     const rewritten = inFormOf(since, token);
-    this.#otherSinceMs ??= nowMs;
-    if (rewritten !== undefined || nowMs - this.#otherSinceMs < BACK_MS || this.#refusedLooks < NARROWED_MAX)
+    const known = loadOtherForm(store).sinceMs;
+    const { sinceMs = nowMs, refusedLooks } = await noteOtherForm(this.#context, { sinceMs: known ?? nowMs }, signal);
+    if (rewritten !== undefined || leastAgoMs(sinceMs, nowMs) < BACK_MS || refusedLooks < NARROWED_MAX)
       return rewritten;
     throw new BridgeError("answer_unreadable", m.updates.positionsOfOtherForm({ since, token }), {
       hint: m.updates.askOfPositions,
