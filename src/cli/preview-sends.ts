@@ -19,7 +19,7 @@ import { openSource } from "../feeds/source/source-reader.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { planStatus, type StatusRules } from "../statuses/plan-status.ts";
-import { loadCancelledSince, loadRequestedOrder } from "../statuses/requested-order-rows.ts";
+import { loadHappenedSince, loadRequestedOrder } from "../statuses/requested-order-rows.ts";
 import { loadNextRequests } from "../statuses/status-rows.ts";
 
 /** Rows or keys per read. */
@@ -136,9 +136,8 @@ function whySent({ gone }: Pick<RowPlan & { kind: "send" }, "gone">, { sent, out
 export function* previewStatuses(store: Store, rules: StatusRules, limit: number): Generator<PreviewRow> {
   for (const request of loadNextRequests(store, limit)) {
     const order = loadRequestedOrder(store, request.orderId.toLowerCase());
-    const cancelledSince =
-      request.state === "pending" ? loadCancelledSince(store, request.id, rules.cancelled) : undefined;
-    const plan = planStatus({ ...request, cancelledSince }, order, rules);
+    const since = request.state === "pending" ? loadHappenedSince(store, request.id, rules.cancelled) : {};
+    const plan = planStatus({ ...request, ...since }, order, rules);
     const old = order?.status === null || order === undefined ? null : JSON.stringify(order.status);
     const row = (status: string | null, why: Message) => ({
       key: request.orderId,

@@ -46,6 +46,7 @@ export type MetaKey =
   | "looked_by_time"
   | "position_before"
   | "other_form"
+  | "replaced_orders"
   | "failed_requests"
   | "feed_tables"
   | "planned"

@@ -17,6 +17,7 @@ import { loadOrderMark, loadStoredOrder, type OrderMark } from "./order-rows.ts"
 import type { OrderRules } from "./order-rules.ts";
 import type { StoredOrder } from "./plan-order.ts";
 import { quarantineRecord, readOrdersOf } from "./quarantine-record.ts";
+import { saveReplaced } from "./replaced-orders.ts";
 
 export interface KnownOrder {
   mark: OrderMark;
@@ -89,6 +90,7 @@ export function replaceByOther(
 ): void {
   releaseQuarantined(store, ORDER_KINDS, other.reference);
   requestLaterReads(store, orderId, at);
+  saveReplaced(store, orderId);
   const former = { text: stored.payload, mapping: rules[mark.payloadSource] };
   const number = fieldOf(former, "number") ?? "";
   const isElsewhere = loadOrdersByNumber(store, stored.values.number ?? number).some((copy) => {

@@ -48,6 +48,8 @@ export interface WantedStatus {
   notUtf8: string | null;
   /** Another client has cancelled the order since the request was made. */
   cancelledSince?: { status: string | null; at: string } | undefined;
+  /** The number of the order that has replaced this one under its id since then. */
+  replacedBy?: string | undefined;
   /** Statuses from the service that are not stored, because the order could not be read since. */
   kept?: readonly KeptWord[];
 }
@@ -59,6 +61,8 @@ export interface RequestedOrder {
   serviceId: string;
   status: string | null;
   isRemoved: boolean;
+  /** The service answers with another order under its id, which is not proved yet. */
+  isOther: boolean;
   revision: number;
   /** The service's timestamp, as written. */
   updatedAt: string | null;
@@ -74,7 +78,7 @@ export type StatusPlan =
   | { kind: "read" }
   /** The order has this status: nothing is sent. */
   | { kind: "done"; status: string }
-  /** The service has named another status than the stored one, and the order was not read since. */
+  /** The service has named another status than the stored one, or another order, and the order was not read as itself since. */
   | { kind: "wait"; reason: Message }
   | { kind: "send"; status: string; path: string; body: string };
 
@@ -113,6 +117,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   if (wanted.notUtf8 !== null) return refuse(m.statuses.notUtf8({ column: wanted.notUtf8 }));
   if (readOrderId(wanted.orderId) === undefined) return refuse(m.statuses.idNotUuid);
   if (order === undefined) return refuse(m.statuses.noSuchOrder);
+  if (wanted.replacedBy !== undefined) return refuse(m.statuses.replacedSince({ number: wanted.replacedBy }));
   if (order.echo === "owed") return { kind: "read" };
   try {
     const status = serviceStatus(wanted.status, rules);
@@ -127,6 +132,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
     if (hasStatus && saysNothingNew(body, status, order, rules)) return { kind: "done", status };
     const waits = planKept(wanted.kept ?? [], status, rules);
     if (waits !== undefined) return waits;
+    if (order.isOther) return { kind: "wait", reason: m.statuses.otherOrder };
     return { kind: "send", status, path: renderPath(rules.path, { order_id: order.serviceId }), body };
   } catch (error) {
     if (error instanceof RenderError) return refuse(m.common.about({ subject: error.placeholder, text: error.reason }));

@@ -7,6 +7,7 @@ import { onlyValue } from "../database/only-row.ts";
 import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import type { ColumnValue } from "../feeds/feed.ts";
+import { isReplacedSince } from "../orders/replaced-orders.ts";
 import type { OrderMoves } from "./judge-status.ts";
 import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";
 import { STAMP_CHARACTERS, unlessTooLarge } from "./status-rows.ts";
@@ -14,16 +15,24 @@ import { STAMP_CHARACTERS, unlessTooLarge } from "./status-rows.ts";
 /** The order of a request, whose id may be in any case. */
 export function loadRequestedOrder(store: Store, orderId: string): RequestedOrder | undefined {
   const row = store
-    .prepare<Omit<RequestedOrder, "isRemoved" | "lastSent"> & { removedAt: string | null }>(
+    .prepare<Omit<RequestedOrder, "isRemoved" | "isOther" | "lastSent"> & { removedAt: string | null; isOther: 0 | 1 }>(
       `SELECT order_id AS orderId, coalesce(service_id, order_id) AS serviceId, status, removed_at AS removedAt,
          revision, service_updated_at AS updatedAt,
+         EXISTS (SELECT 1 FROM quarantine INDEXED BY quarantine_record WHERE kind = 'snapshot' AND state = 'held'
+           AND coalesce(reference, '') >= o.order_id || ' ' AND coalesce(reference, '') < o.order_id || '!')
+           OR EXISTS (SELECT 1 FROM first_looks f WHERE f.order_id = o.order_id AND f.doubt GLOB 'other *') AS isOther,
          (SELECT max(r.echo) FROM status_requests r WHERE r.order_id = o.order_id AND r.echo IS NOT NULL AND r.state = 'sent') AS echo
        FROM orders o WHERE o.order_id = lower(?)`,
     )
     .get(orderId);
   if (row === undefined) return undefined;
-  const { removedAt, ...order } = row;
-  return { ...order, isRemoved: removedAt !== null, lastSent: loadLastSent(store, order.orderId) };
+  const { removedAt, isOther, ...order } = row;
+  return {
+    ...order,
+    isRemoved: removedAt !== null,
+    isOther: isOther === 1,
+    lastSent: loadLastSent(store, order.orderId),
+  };
 }
 
 /** Only the newest events are searched for a cancellation. */
@@ -31,6 +40,8 @@ const EVENTS_SINCE = 1_000;
 
 interface KnownOrder {
   orderKey: number;
+  orderId: string;
+  number: string | null;
   status: string | null;
   changedAt: string;
   known: number;
@@ -39,28 +50,42 @@ interface KnownOrder {
   isKnown: 0 | 1;
 }
 
+/** What has happened to the order since the revision that the ERP has seen, and forbids to send what it asks for. */
+export function loadHappenedSince(
+  store: Store,
+  id: bigint,
+  cancelled: ReadonlySet<string>,
+): Pick<WantedStatus, "cancelledSince" | "replacedBy"> {
+  const order = loadKnownOrder(store, id);
+  if (order === undefined) return {};
+  if (isReplacedSince(store, order.orderId, order.known)) return { replacedBy: order.number ?? "" };
+  return { cancelledSince: findCancelledSince(store, id, { order, cancelled }) };
+}
+
+function loadKnownOrder(store: Store, id: bigint): KnownOrder | undefined {
+  return store
+    .prepare<KnownOrder>(
+      `WITH known (order_key, order_id, number, status, changed_at, revision) AS MATERIALIZED (
+         SELECT o.order_key, o.order_id, o.number, o.status, o.changed_at, iif(r.known_revision > o.revision, 0, r.known_revision)
+         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ? AND r.known_revision IS NOT NULL)
+       SELECT k.order_key AS orderKey, k.order_id AS orderId, k.number, k.status, k.changed_at AS changedAt, k.revision AS known,
+         e.new_status AS statusKnown, e.seq IS NOT NULL AS isKnown
+       FROM known k LEFT JOIN order_event_rows e ON e.seq = (
+         SELECT max(p.seq) FROM order_event_rows p WHERE p.order_key = k.order_key AND p.revision <= k.revision)`,
+    )
+    .get(id);
+}
+
 /**
  * When and with which status the order was cancelled after the revision that the ERP has seen, whatever its status is
  * now: a service may move a cancelled order on (`refunded`, `archived`). A revision that the order does not have counts
  * as none.
  */
-export function loadCancelledSince(
+function findCancelledSince(
   store: Store,
   id: bigint,
-  cancelled: ReadonlySet<string>,
+  { order, cancelled }: { order: KnownOrder; cancelled: ReadonlySet<string> },
 ): WantedStatus["cancelledSince"] {
-  const order = store
-    .prepare<KnownOrder>(
-      `WITH known (order_key, status, changed_at, revision) AS MATERIALIZED (
-         SELECT o.order_key, o.status, o.changed_at, iif(r.known_revision > o.revision, 0, r.known_revision)
-         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ? AND r.known_revision IS NOT NULL)
-       SELECT k.order_key AS orderKey, k.status, k.changed_at AS changedAt, k.revision AS known, e.new_status AS statusKnown,
-         e.seq IS NOT NULL AS isKnown
-       FROM known k LEFT JOIN order_event_rows e ON e.seq = (
-         SELECT max(p.seq) FROM order_event_rows p WHERE p.order_key = k.order_key AND p.revision <= k.revision)`,
-    )
-    .get(id);
-  if (order === undefined) return undefined;
   const events = loadEventsSince(store, id, order);
   const known = order.known === 0 ? null : order.isKnown === 1 ? order.statusKnown : undefined;
   return findCancellation({ known, events }, cancelled);

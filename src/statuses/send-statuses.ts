@@ -70,7 +70,7 @@ export class SendStatuses implements Job {
     this.#context = context;
     this.#settler = settler;
     this.#reader = reader;
-    this.#waiting = new WaitingRequests(context, () => settler.accepted);
+    this.#waiting = new WaitingRequests(context, { accepted: () => settler.accepted, signature: settler.signature });
   }
 
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {

@@ -19,7 +19,7 @@ import type { KeptWord } from "../updates/reads/kept-words.ts";
 import type { OrderReader, ReadableOrder } from "../updates/reads/read-order.ts";
 import { AnsweredStatus } from "./answered-status.ts";
 import { planStatus, type RequestedOrder, type StatusPlan } from "./plan-status.ts";
-import { isOwnUnread, loadCancelledSince, loadOrderMoves, loadRequestedOrder } from "./requested-order-rows.ts";
+import { isOwnUnread, loadHappenedSince, loadOrderMoves, loadRequestedOrder } from "./requested-order-rows.ts";
 import type { Sent, SettleOptions, Step } from "./resolve-status.ts";
 import { failureOf, refused } from "./status-failures.ts";
 import {
@@ -70,6 +70,12 @@ export class StatusSettler {
   /** Number of statuses that the service accepted since the start. */
   get accepted(): number {
     return this.#answered.accepted;
+  }
+
+  /** How statuses are sent under this configuration. */
+  get signature(): string {
+    const { method, path, body, map } = this.#options.rules;
+    return JSON.stringify([method, path, body, map]);
   }
 
   /** Whether a refused request is due immediately. */
@@ -212,9 +218,9 @@ export class StatusSettler {
     const { rules } = this.#options;
     const kept = this.#keptWordsOf(request.orderId, at);
     const order = loadRequestedOrder(store, request.orderId);
-    const cancelledSince = loadCancelledSince(store, id, rules.cancelled);
+    const since = loadHappenedSince(store, id, rules.cancelled);
     // Decides what is sent.
-    const plan = planStatus({ ...request, cancelledSince, kept }, order, rules);
+    const plan = planStatus({ ...request, ...since, kept }, order, rules);
     if (plan.kind === "wait") saveRequestError(store, id, plan.reason);
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);

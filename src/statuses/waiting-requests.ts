@@ -35,6 +35,8 @@ export interface Unread {
 /** What is kept: times of the machine's clock. */
 interface Kept {
   atMs: number;
+  /** How statuses are sent: another way may be accepted at once. */
+  signature: string;
   requests: readonly { id: string; untilMs: number; isOwn: boolean; nowhere?: string | undefined }[];
 }
 
@@ -42,13 +44,15 @@ export class WaitingRequests {
   readonly #context: JobContext;
   /** Number of statuses that the service accepted since the start. */
   readonly #accepted: () => number;
+  readonly #signature: string;
   #waiting: Map<bigint, Waiting> | undefined;
   /** The requests that are kept now, as text. */
   #kept: string | undefined;
 
-  constructor(context: JobContext, accepted: () => number) {
+  constructor(context: JobContext, { accepted, signature }: { accepted: () => number; signature: string }) {
     this.#context = context;
     this.#accepted = accepted;
+    this.#signature = signature;
   }
 
   get all(): ReadonlyMap<bigint, Waiting> {
@@ -92,7 +96,12 @@ export class WaitingRequests {
     if (text === this.#kept) return;
     await commit(this.#context, signal, () => {
       if (requests.length === 0) forgetWaiting(store);
-      else saveMetaJson(store, "waiting_statuses", { atMs: clock.monotonicMs(), requests } satisfies Kept);
+      else
+        saveMetaJson(store, "waiting_statuses", {
+          atMs: clock.monotonicMs(),
+          signature: this.#signature,
+          requests,
+        } satisfies Kept);
     });
     this.#kept = text;
   }
@@ -106,7 +115,8 @@ export class WaitingRequests {
     const { store, clock } = this.#context;
     const kept = loadMetaJson<Kept>(store, "waiting_statuses");
     // A later time was noted before the machine's last start.
-    const requests = kept === undefined || kept.atMs > clock.monotonicMs() ? [] : kept.requests;
+    const isValid = kept?.signature === this.#signature && kept.atMs <= clock.monotonicMs();
+    const requests = isValid ? kept.requests : [];
     this.#kept = JSON.stringify(requests);
     const accepted = this.#accepted();
     return new Map(

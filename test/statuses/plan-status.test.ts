@@ -251,6 +251,7 @@ describe("a request for the status that the order has", () => {
     serviceId: "00000000-0000-4000-8000-000000000001",
     status: "packed",
     isRemoved: false,
+    isOther: false,
     revision: 1,
     updatedAt: null,
     echo: null,

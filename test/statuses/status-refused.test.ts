@@ -558,7 +558,7 @@ describe("a status that the service refuses", () => {
       await bridge.restart();
     }
     expect(bridge.request(bad)).toMatchObject({ state: "pending" });
-    await bridge.send();
+    await bridge.sendFor(15, 15);
     bridge.ask(bridge.ids[1]!, "accepted");
     await bridge.send();
     expect(bridge.request(bad)).toMatchObject({ state: "refused" });

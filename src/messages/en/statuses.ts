@@ -30,6 +30,10 @@ export const statuses = {
     `changed meanwhile: the order was ${before} and is ${now} now; whether ${sent} was there in between is not known`,
   cancelledSince: ({ status, at }: { status: string; at: string }) =>
     `the order was cancelled after this request was made: ${status} at ${at}; insert a new request if it is to be sent all the same`,
+  otherOrder:
+    "the service answers with another order under this id, which is read again and again to be sure; the request waits for that",
+  replacedSince: ({ number }: { number: string }) =>
+    `the service has another order under this id since (${number}), and this request was made for the former one; insert a new request if it is to be sent to that one`,
   kept: ({ status, since }: { status: string; since: string }) =>
     `the service has named the status ${status} for this order (waiting to be read since ${since}), and the order was not read since; the request waits for that`,
   keptUnread: ({ since }: { since: string }) =>

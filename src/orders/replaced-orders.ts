@@ -1,0 +1,26 @@
+/*
+ * Orders that other ones have replaced under their ids: what the ERP has decided on an earlier revision is not of the
+ * present one. A row for each would say no more; the newest are kept, because an ERP takes a replaced order within days.
+ */
+import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+
+const KEPT_MAX = 1_000;
+
+/** The first revision of the present order, by the id. */
+type Replaced = Record<string, number>;
+
+/** To be called before the new order is stored, inside the transaction. */
+export function saveReplaced(store: Store, orderId: string): void {
+  const sql = "SELECT revision FROM orders WHERE order_id = ?";
+  const revision = (store.prepare<{ revision: number }>(sql).get(orderId)?.revision ?? 0) + 1;
+  const { [orderId]: _, ...others } = loadMetaJson<Replaced>(store, "replaced_orders") ?? {};
+  const kept = Object.entries(others).slice(1 - KEPT_MAX);
+  saveMetaJson(store, "replaced_orders", Object.fromEntries([...kept, [orderId, revision]]));
+}
+
+/** Whether this revision was of another order. */
+export function isReplacedSince(store: Store, orderId: string, revision: number): boolean {
+  const first = loadMetaJson<Replaced>(store, "replaced_orders")?.[orderId];
+  return first !== undefined && revision < first;
+}
