@@ -1059,6 +1059,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/updates/pages/other-form.ts",
   ),
   tested(
+    "test/feeds/push-parents.test.ts",
+    "what is refused below a refused group holds the feed",
+    { in: "refuseEach", find: "each.row.isOrphan !== true", replace: "each.row.isOrphan !== undefined" },
+    "src/feeds/send/refusal-trial.ts",
+  ),
+  tested(
+    "test/statuses/status-other.test.ts",
+    "a status is sent while the service answers with another order under the id",
+    { in: "planStatus", find: "if (order.isOther) return", replace: "if (order.isOther && order.isRemoved) return" },
+    "src/statuses/plan-status.ts",
+  ),
+  tested(
+    "test/statuses/status-other.test.ts",
+    "a status for the former order is sent to the one that has replaced it",
+    { in: "isReplacedSince", find: "revision < first", replace: "revision < 0" },
+    "src/orders/replaced-orders.ts",
+  ),
+  tested(
     "test/pass/first-looks.test.ts",
     "the first of two reads in doubt is not forgotten after a day",
     { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },

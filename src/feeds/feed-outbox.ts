@@ -24,6 +24,8 @@ export interface OutboxRow {
   flightUntilMs: number | null;
   /** Key of the row that must be on the site before this one. */
   parent: string | null;
+  /** That row is not known to be on the site: a refusal of this one says nothing about the service. */
+  isOrphan: boolean;
   /** How often it was refused since it last changed or was quarantined. */
   tries: number;
   /** It was quarantined, and a person has requested another try. */
@@ -46,9 +48,13 @@ export interface SendLimits {
 const RETRY_LONGEST_MS = 12 * 3_600_000;
 const RETRY_SOON_MS = 3_600_000;
 
+/** SQL: whether the parent of `x` is not known to be on the site. */
+const IS_ORPHAN = `(x.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
+  WHERE s.feed_id = x.feed_id AND s.k0 = x.parent AND s.k1 = '' AND s.k2 = '' AND s.k3 = '' AND s.gone = 0 AND s.epoch = f.epoch))`;
+
 const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS wasProven,
   state = 'refused' AS isRefused,
-  doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent,
+  doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent, ${IS_ORPHAN} AS isOrphan,
   dropped_at AS droppedAt,
   drop_round BETWEEN 0 AND (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
 
@@ -69,6 +75,7 @@ function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
     approved: raw.approved === 1,
     wasProven: raw.wasProven === 1,
     isRefused: raw.isRefused === 1,
+    isOrphan: raw.isOrphan === 1,
   };
 }
 
@@ -189,10 +196,11 @@ export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits
   );
 }
 
-/** Number of rows that are set aside with nothing accepted since, up to `limit`. */
-export function countUnproven(store: Store, rules: FeedRules, limit: number): number {
-  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
-    WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' LIMIT ?)`;
+/** Number of rows that are set aside with nothing accepted since, up to `limit`; `about`: the service, or any. */
+export function countUnproven(store: Store, rules: FeedRules, limit: number, about: "service" | "any" = "any"): number {
+  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox x INDEXED BY feed_outbox_retry
+    WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven'
+      ${about === "service" ? `AND NOT ${IS_ORPHAN}` : ""} LIMIT ?)`;
   return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId, limit)).n;
 }
 

@@ -146,6 +146,35 @@ describe("a catalog with groups", () => {
     expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
   });
 
+  it("goes on with all others while what is below a refused group is refused as well", async () => {
+    const test = await startCatalog();
+    const { sandbox, quarantined } = test;
+    put(test, [
+      ["X", null],
+      ["Y", null],
+    ]);
+    await test.run("catalog");
+    sandbox.service.setOptions({ reject: { skus: ["G", "A", "B", "C", "D"] } });
+    put(test, [
+      ["G", null],
+      ["A", "G"],
+      ["B", "G"],
+      ["C", "A"],
+      ["D", "C"],
+    ]);
+    for (let passed = 0; passed < 5; passed++) await test.minute("catalog");
+    expect(test.holds()).toEqual([]);
+    test.erp.exec("UPDATE products SET active = 0 WHERE sku = 'X'");
+    await test.minute("catalog");
+    expect(test.site("catalog")["X"]).toMatchObject({ active: false });
+    // The service takes them once it has their group.
+    sandbox.service.setOptions({ reject: { skus: [] } });
+    test.erp.exec("UPDATE products SET name = 'better' WHERE sku = 'G'");
+    for (let passed = 0; passed < 2; passed++) await test.minute("catalog");
+    expect(Object.keys(test.site("catalog")).sort()).toEqual(["A", "B", "C", "D", "G", "X", "Y"]);
+    expect(quarantined().filter(({ state }) => state === "held")).toEqual([]);
+  });
+
   itWhole("sends rows that are their own ancestors all the same", async () => {
     const test = await startCatalog();
     put(test, [

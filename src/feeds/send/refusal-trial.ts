@@ -40,7 +40,7 @@ export type TrialStep<R> =
  * await trial.next(last); // { kind: "send", rows: [b] }
  * trial.accept(); // [a]: the refusal was about `a`
  */
-export class RefusalTrial<R extends { id: number; tries: number }> {
+export class RefusalTrial<R extends { id: number; tries: number; isOrphan?: boolean }> {
   readonly #breaker = new Breaker();
   /** The last part is sent first. */
   #parts: (readonly R[])[] = [];
@@ -105,7 +105,8 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
   /** To be called after a refusal: divides the part, or returns it where it is one row. */
   refuse(rows: readonly R[], refusal: Refusal): RefusedAlone<R>[] {
     // A request that is too large is no evidence about the service.
-    if (rows.length === 1 || refusal.status !== 413) this.#refusedInRow += 1;
+    const isSign = (rows.length === 1 || refusal.status !== 413) && !rows.every(({ isOrphan }) => isOrphan);
+    if (isSign) this.#refusedInRow += 1;
     if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
     this.divide(rows);
     return [];
@@ -124,7 +125,7 @@ export class RefusalTrial<R extends { id: number; tries: number }> {
   refuseEach(refused: readonly RefusedAlone<R>[]): RefusedAlone<R>[] {
     for (const each of refused) {
       this.#suspects.push(each);
-      this.#breaker.fail();
+      if (each.row.isOrphan !== true) this.#breaker.fail();
     }
     return [...refused];
   }

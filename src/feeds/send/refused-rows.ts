@@ -98,6 +98,16 @@ export function loadRefused(store: Store, rules: FeedRules, limit: number): Outb
   return loadRows(store, rules, { limit })(`${REFUSED} ORDER BY id LIMIT @limit`);
 }
 
+/** Makes set-aside children of this row due. */
+export function wakeChildren(store: Store, rules: FeedRules, key: readonly string[]): void {
+  store
+    .prepare(
+      `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET refusal = NULL, retry_ms = NULL, tries = 0
+       WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' AND parent = ?`,
+    )
+    .run(rules.feedId, key[0] ?? "");
+}
+
 /** Refused children of this row, which may have been refused because it was missing. */
 export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
   return loadRows(store, rules, { parent: key[0] ?? "" })(`${REFUSED} AND parent = @parent ORDER BY id`);

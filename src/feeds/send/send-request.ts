@@ -34,7 +34,7 @@ import { saveOpenTables } from "../feed-rows.ts";
 import { textAt } from "../record-identity.ts";
 import { CountProbe } from "./count-probe.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
-import { loadRefusedChildren, markRefusedWaiting } from "./refused-rows.ts";
+import { loadRefusedChildren, markRefusedWaiting, wakeChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 
 /** Limit of the remembered rows; an acceptance of other rows is no evidence about a new form. */
@@ -320,9 +320,10 @@ export class SendRequest {
     saveAcceptance(store, rules, { at, reportedBy, liveChange, drops });
   }
 
-  /** Retries refused children of a row that is now on the site: they may have been refused because it was missing. */
+  /** Retries refused and set-aside children of a row that is now on the site: they may have been refused because it was missing. */
   #retryChildren(key: readonly string[]): void {
     const { rules } = this.#options;
+    wakeChildren(this.#context.store, rules, key);
     for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
       markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
   }

@@ -64,7 +64,7 @@ export class SendRows {
   /** @param control returns a control row: shows whether the service accepts anything at all */
   begin(pass: FeedPass, control: SendPass["control"]): SendPass {
     this.request.recall();
-    const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1);
+    const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1, "service");
     return {
       ...pass,
       control,
