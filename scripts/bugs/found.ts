@@ -1077,6 +1077,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/orders/replaced-orders.ts",
   ),
   tested(
+    "test/confirm/reused-names.test.ts",
+    "a part of a batch that names what it leaves out shows that everything was served again",
+    { in: "#saveBatch", find: "read.namesOthers !== true &&", replace: "" },
+    "src/orders/store-batches.ts",
+  ),
+  tested(
     "test/pass/first-looks.test.ts",
     "the first of two reads in doubt is not forgotten after a day",
     { in: "judgeLook", find: "agoMs >= FORGOTTEN_MS", replace: "firstMs === undefined" },

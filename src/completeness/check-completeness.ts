@@ -306,6 +306,12 @@ export class CompletenessCheck {
     await this.#save(before, learned, signal);
   }
 
+  /** Whether the answer names orders beside its list that are not in it: its batch may be more than the list shows. */
+  namesOthers(answer: ListMetadata, listed: () => Ids): boolean {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    return this.#named.namesOthers({ learned, answer }, listed);
+  }
+
   /** How long this batch, or only batches with empty records, have been served, in milliseconds. */
   #waitedMs({ emptySince = {} }: LearnedMetadata, batch: string): number {
     const times = [batch, ANY_BATCH].map((key) => {

@@ -81,6 +81,18 @@ export class OrdersBesideList {
     return { learned: next, answer: { ...answer, fields: judged }, missing: missing.filter(isIds) };
   }
 
+  /** Whether the answer names orders beside its list that are not in it, known ones or not. */
+  namesOthers(
+    { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
+    listed: () => Pick<ReadonlySet<string>, "has">,
+  ): boolean {
+    const isMeant = (field: MetadataField) => field.kind !== "ids" || learned.known[keyOf(field)]?.state !== "free";
+    const fields = answer.fields.filter((field) => namesOrders(field) && isMeant(field));
+    if (fields.length === 0) return false;
+    const own = listed();
+    return fields.some((field) => [...ordersOf(field).values()].some(({ orderId }) => !own.has(orderId)));
+  }
+
   /** Whether each of these was requested from the service, and does not exist there. */
   #isSettled(unknown: readonly NamedOrder[]): boolean {
     const ids = unknown.map(({ orderId }) => orderId);

@@ -68,6 +68,8 @@ export interface ReadBatch {
   matched: OrderField[];
   /** What the answer says beside its orders: an error, or that there are more of them. */
   error: BridgeError | undefined;
+  /** The answer names orders beside its list: it shows nothing of what else the service has served. */
+  namesOthers?: boolean;
   /** Where the batch goes on, of which the confirm covers the whole. */
   next: Query | undefined;
   /** Asks for its first page once more, where its pages are counted. */
@@ -144,7 +146,8 @@ export class BatchReader {
     const error = list.error === undefined ? shortfall : reportedError(list.error);
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
     const { query, first: again, last, isElsewhere } = next ?? {};
-    return { ...read, orderIds, head: answer, error, next: query, again, last, isElsewhere };
+    const namesOthers = this.#completeness.namesOthers(metadata, () => listedIn(read.records));
+    return { ...read, orderIds, head: answer, error, namesOthers, next: query, again, last, isElsewhere };
   }
 
   async #judgeBatch(

@@ -402,7 +402,7 @@ export class StoreBatches {
     if (batch.fresh) {
       closeDelivery(store);
       const isSame = known?.fingerprint === batch.fingerprint;
-      if (settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
+      if (read.namesOthers !== true && settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
         deleteHold(store, "orders", "hand-out lost");
     }
     if (known !== undefined) {

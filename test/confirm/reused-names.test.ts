@@ -102,6 +102,44 @@ describe("batches that all have one name", () => {
     },
   );
 
+  it("are not shown to be served in full by a part of one that names what it leaves out", async () => {
+    const t = await start({ redeliverAfterMs: null });
+    createOrders(t, 6);
+    await t.run("orders");
+    const { service, ledger } = t.sandbox;
+    const before = ledger.ofKind("confirm").length;
+    const [known, stored] = [service.createOrder({}), service.createOrder({})];
+    const text = (id: string) => service.newestText(id)!;
+    const answer = (ids: readonly string[], skipped: readonly string[]) => ({
+      match: { path: "orders" as const },
+      do: {
+        kind: "raw" as const,
+        contentType: "application/json",
+        body: `{"batch_id":"batch","orders":[${ids.map(text).join()}],"skipped":${JSON.stringify(skipped)}}`,
+      },
+    });
+    const empty = answer([], []);
+    const pull = async (rule: Parameters<typeof t.sandbox.faults.add>[0]) => {
+      t.sandbox.faults.add(rule);
+      t.sandbox.faults.add({ ...empty, times: 10 });
+      t.clock.advance(60_000);
+      await t.run("orders");
+      t.sandbox.faults.clear();
+    };
+    await pull(answer([known], []));
+    t.sandbox.faults.add(lostGet);
+    t.sandbox.faults.add({ ...empty, times: 10 });
+    await t.run("orders");
+    t.sandbox.faults.clear();
+    const lost = ledger.ofKind("confirm").length;
+    expect(lost).toBeGreaterThan(before);
+    await pull(answer([stored], []));
+    await pull(answer([stored], [known]));
+    expect(ledger.ofKind("confirm")).toHaveLength(lost);
+    await pull(answer([stored], []));
+    expect(ledger.ofKind("confirm").length).toBeGreaterThan(lost);
+  });
+
   itWhole("need a person where what was lost never comes again, and nothing else waits", async () => {
     const t = await start({ redeliverAfterMs: null });
     createOrders(t, 6);
