@@ -382,8 +382,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a cancellation overlooked once the order was moved on from it",
       "src/statuses/requested-order-rows.ts",
-      "if (order === undefined) return undefined;\n  const events",
-      'if (order === undefined || !cancelled.has(order.status ?? "")) return undefined;\n  const events',
+      "const events = loadEventsSince(store, id, order);",
+      'if (!cancelled.has(order.status ?? "")) return undefined;\n  const events = loadEventsSince(store, id, order);',
     ),
     draws: { step: { do: "move on" } },
   },

@@ -71,7 +71,8 @@ const SOURCES = `### Where rows may come from, and what that costs
 - \`erp.write_within\` has no effect on a view, on a \`query\` without \`file\`, and on a table that is read like a view: their values are
   seen, and not when the ERP writes. Of a table and of a \`file\` [each write counts](operations.md#the-erp-has-not-written-its-table-of-feed-for-n-min).
 - A reading that breaks off, or a source that is gone, locked or lacks a column, sends nothing and deletes nothing.
-- Rows that name another one as their \`parent\` go after it was accepted; a later change of that one is not waited for. What takes an article off sale waits for none.
+- Rows that name another one as their \`parent\` go after it was accepted, or refused: the service then decides whether it takes them without it. A later
+  change of that one is not waited for. What takes an article off sale waits for none.
 - A key that stands twice is quarantined with both rows, and neither is sent.
 - A row with more than 16 MB in the columns that are sent is not read: it is quarantined alone, with its size. So is a row whose record
   would be longer than 16 million characters. Where rows are large, a request ends with the record that makes it exceed 16 MB, whatever \`chunk\` allows.
@@ -97,7 +98,8 @@ const SOURCES = `### Where rows may come from, and what that costs
   back. It is kept no longer once another row names its article, which then has it. In \`images\`, and where the article is not known, what
   is kept grows by the whole table each time that the ERP fills it under other keys (a running number): put a column that keeps its
   value, the article's number, into \`key\`.
-- A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request.
+- A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request. One record that the
+  service refuses keeps the whole table from the site, unless its answers name the refused records (\`result\`): \`status\` shows the hold.
 `;
 
 const IMAGES = `A row of \`images\` names its image in \`source\`. With \`send: url\` rows are sent as they stand, addresses are never fetched, and a source
