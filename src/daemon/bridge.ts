@@ -332,22 +332,27 @@ export class Bridge {
     onOutcome: (outcome: SyncOutcome) => void,
     { only, hasUpkeep = false }: { only?: string | undefined; hasUpkeep?: boolean } = {},
   ): Promise<void> {
-    const run = async (name: FlowName) => {
-      const result = await this.runJob(name, only);
+    const show = (name: FlowName, result: RunResult) => {
       if (this.#mirror?.fenced !== undefined) throw this.#mirror.fenced;
       onOutcome(outcomeOf(name, result, this.client.hideSecrets));
-      return result;
     };
     for (const name of names) {
       if (only === undefined) await this.#prepareDue(name);
-      await run(name);
+      show(name, await this.runJob(name, only));
     }
-    if (!hasUpkeep) return;
+    if (hasUpkeep) await this.#runNightly(show);
+  }
+
+  /** One pass of each: a comparison of many orders goes on in the next sync, so that orders do not wait for it. */
+  async #runNightly(show: (name: FlowName, result: RunResult) => void): Promise<void> {
     const { signal } = this.#scheduler;
     const nightly = this.#schedules.filter(({ runner, before }) => before === undefined && NIGHTLY.has(runner.name));
     for (const entry of await this.#planned.due(nightly, signal)) {
-      const { outcome } = await run(entry.runner.name as FlowName);
-      if (outcome !== "stopped") await this.#planned.settle(entry, signal, outcome === "failed");
+      const result = await entry.runner.runNow(signal, 1);
+      if (result === undefined) return;
+      show(entry.runner.name as FlowName, result);
+      const { outcome } = result;
+      if (outcome !== "stopped" && outcome !== "more") await this.#planned.settle(entry, signal, outcome === "failed");
     }
   }
 

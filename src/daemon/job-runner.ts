@@ -82,18 +82,19 @@ export class JobRunner {
    * Runs at once, whatever the backoff. If a pass is running, another one follows it, so that everything written before
    * the call is seen. Resolves with the last result and the counts of all passes; undefined where it was stopped before
    * it began.
+   * @param passesMax passes in a row, where none is running
    */
-  async runNow(signal: AbortSignal): Promise<RunResult | undefined> {
+  async runNow(signal: AbortSignal, passesMax = PASSES_IN_ROW_MAX): Promise<RunResult | undefined> {
     if (this.#options.isStopping()) return undefined;
     this.#isAskedAgain = true;
-    this.#running ??= this.#runUntilDone(signal);
+    this.#running ??= this.#runUntilDone(signal, passesMax);
     return await this.#running;
   }
 
-  async #runUntilDone(signal: AbortSignal): Promise<RunResult | undefined> {
+  async #runUntilDone(signal: AbortSignal, passesMax: number): Promise<RunResult | undefined> {
     let result: RunResult | undefined;
     try {
-      for (let passes = 0; passes < PASSES_IN_ROW_MAX && !this.#options.isStopping(); passes++) {
+      for (let passes = 0; passes < passesMax && !this.#options.isStopping(); passes++) {
         this.#isAskedAgain = false;
         this.#lastStartMs = this.#options.clock.monotonicMs();
         const pass = await this.#liveness.during(() => this.#options.run(signal));

@@ -84,4 +84,19 @@ describe("sync without a daemon", () => {
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(3_600_000);
   });
+
+  itWhole("compares stored orders in parts, and is due again until all are compared", async () => {
+    const shop = await startShop();
+    for (let count = 0; count < 150; count++) shop.sandbox.service.createOrder({ status: "new" });
+    await shop.command("sync", "orders");
+    const past = () => plannedOf(shop, "reconcile") <= new Date().toISOString();
+    const first = await shop.command("sync");
+    expect(first.out).toContain("reconcile");
+    expect(shop.sandbox.ledger.ofKind("snapshot").length).toBeLessThanOrEqual(101);
+    setDue(shop, "reconcile");
+    for (let turns = 0; turns < 10 && past(); turns++) await shop.command("sync");
+    expect(past()).toBe(false);
+    expect((await shop.command("sync")).out).not.toContain("reconcile");
+    expect(new Set(shop.sandbox.ledger.ofKind("snapshot").map(({ path: at }) => at)).size).toBeGreaterThanOrEqual(150);
+  });
 });
