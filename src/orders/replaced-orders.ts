@@ -1,10 +1,11 @@
 /*
- * Orders that other ones have replaced under their ids: what the ERP has decided on an earlier revision is not of the
- * present one. A row for each would say no more; the newest are kept, because an ERP takes a replaced order within days.
+ * Orders that other ones have replaced under their ids: what the ERP decided on an earlier revision does not concern the
+ * present order.
  */
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
+/** The newest: an ERP that knows the former order still asks for it within days. */
 const KEPT_MAX = 1_000;
 
 /** The first revision of the present order, by the id. */

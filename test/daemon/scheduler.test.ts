@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { JobRunner } from "../../src/daemon/job-runner.ts";
+import type { PlannedWork } from "../../src/daemon/planned-work.ts";
 import { type ScheduleEntry, Scheduler } from "../../src/daemon/scheduler.ts";
 import type { Clock } from "../../src/platform/ports.ts";
 import { collectingLog, type LogLine } from "../support/bridge.ts";
@@ -118,6 +119,24 @@ describe("the scheduler", () => {
     expect(Math.max(...gaps(minutely.starts))).toBeLessThanOrEqual(MINUTE_MS + 1_000);
     // Once at the start, and once at half past two in UTC.
     expect(nightly.starts).toHaveLength(2);
+  });
+
+  it("makes up at its start for what was due while the program did not run, and for nothing else", async () => {
+    const prepared: string[] = [];
+    const settled: string[] = [];
+    const nightly = (name: string) => recorded("17 3 * * *", async () => void prepared.push(name)).entry;
+    const [missed, other] = [nightly("missed"), nightly("other")];
+    const planned: Pick<PlannedWork, "due" | "settle"> = {
+      due: async (entries) => entries.filter((entry) => entry === missed),
+      settle: async (entry) => void settled.push(entry === missed ? "missed" : "other"),
+    };
+    const options = { log: collectingLog([]), clock, planned: planned as PlannedWork };
+    const scheduler = new Scheduler([missed, other], options);
+    onTestFinished(() => scheduler.abort());
+    scheduler.start();
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(prepared).toEqual(["missed"]);
+    expect(settled).toEqual(["missed"]);
   });
 
   it("says before a pass what the pass is for, and runs it even where that fails", async () => {
