@@ -5,6 +5,7 @@ import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { loadHeldAfter, loadQuarantined, loadUnreadBatches, markUnreadUntried } from "../pass/held-rows.ts";
 import type { JobName } from "../pass/job-names.ts";
+import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { type Call, load } from "./command.ts";
@@ -59,7 +60,7 @@ function retryInParts({ progress }: LongCall, store: Store, loaded: LoadedConfig
   const retried: Retried[] = [];
   for (let from = 0; from < ids.length; from += RECORDS_PER_COMMIT) {
     const part = ids.slice(from, from + RECORDS_PER_COMMIT);
-    retried.push(...store.write(() => retryRecords(store, loaded, part, Date.now())));
+    retried.push(...store.write(() => retryRecords(store, loaded, part, systemClock)));
     progress.show({ what: "quarantine retry", unit: "records", done: retried.length, total: ids.length });
   }
   progress.end();

@@ -4,8 +4,8 @@
  * until it was read so twice, ten minutes apart, while another order had the value (`updates/reads/repeated-reads.ts`), or until
  * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
-import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
+import { leastAgoMs } from "../pass/moment.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
@@ -26,6 +26,8 @@ const SINGLE_FORMER_MIN = 5;
 export const HELD_MS = 24 * 3_600_000;
 /** The same for a single value: answers of another kind than the former ones may never have it. */
 const SINGLE_HELD_MS = 3_600_000;
+/** At least this part of it by the machine's clock, which a machine that is off at night reaches each day. */
+const HELD_ON_MACHINE_MS = 4 * 3_600_000;
 
 const MAIN_PARTS = ["status", "lines"] as const;
 /** Values of lines with an article. */
@@ -180,15 +182,23 @@ function isNothing(total: string | null): boolean {
   return total === null || Number(total.replace(",", ".")) === 0;
 }
 
-/** Whether records of the order have been held long enough to be accepted without the value. */
+/**
+ * Whether records of the order have been held long enough to be accepted without the value, by the time of day and by
+ * the machine's clock: the former can be set, the latter begins anew when the machine starts.
+ */
 export function isHeldForLong(
   store: Store,
   { kind, part, orderId }: { kind: string; part: LostPart; orderId: string },
-  at: string,
+  { at, machineMs }: { at: string; machineMs: number },
 ): boolean {
   const heldMs = part === "status" || part === "lines" ? HELD_MS : SINGLE_HELD_MS;
-  const sql = `SELECT min(first_seen_at) FROM quarantine INDEXED BY quarantine_record
+  const sql = `SELECT first_seen_at AS at, first_seen_ms AS ms FROM quarantine INDEXED BY quarantine_record
     WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
-  const since = onlyValue<string | null>(store, sql, kind, orderId);
-  return since !== null && Date.parse(at) - Date.parse(since) >= heldMs;
+  return store
+    .prepare<{ at: string; ms: number | null }>(sql)
+    .all(kind, orderId)
+    .some((since) => {
+      const onMachineMs = since.ms === null ? machineMs : leastAgoMs(since.ms, machineMs);
+      return Date.parse(at) - Date.parse(since.at) >= heldMs && onMachineMs >= Math.min(heldMs, HELD_ON_MACHINE_MS);
+    });
 }

@@ -84,14 +84,19 @@ export interface Retried extends RetryOutcome {
 }
 
 /** Reads quarantined records again. Inside a write transaction. Skips rows that no longer exist. */
-export function retryRecords(store: Store, loaded: LoadedConfig, ids: readonly number[], nowMs: number): Retried[] {
+export function retryRecords(
+  store: Store,
+  loaded: LoadedConfig,
+  ids: readonly number[],
+  clock: Pick<Clock, "nowMs" | "monotonicMs">,
+): Retried[] {
   const rules = orderRulesOf(loaded);
   const feeds = feedRulesOf(loaded);
-  const at = isoTime(nowMs);
-  noteMappingOfRecords(store, rules.columnSignature, at);
+  const options = { store, rules, feeds, at: isoTime(clock.nowMs()), machineMs: clock.monotonicMs() };
+  noteMappingOfRecords(store, rules.columnSignature, options.at);
   return ids.flatMap((id) => {
     const row = loadQuarantined(store, id);
     if (row === undefined) return [];
-    return [{ id, kind: row.kind, reference: row.reference, ...retryQuarantined({ store, rules, feeds, at }, row) }];
+    return [{ id, kind: row.kind, reference: row.reference, ...retryQuarantined(options, row) }];
   });
 }

@@ -254,6 +254,8 @@ export const quarantine = sqliteTable("quarantine", {
   times: integer().notNull(),
   /** The key of its parts in `body_parts`, if it is larger than 16 MB. @example null */
   bodyId: integer("body_id"),
+  /** Milliseconds from the machine's start to when the record was first received. @example null */
+  firstSeenMs: real("first_seen_ms"),
 });
 
 /** Areas and flows that are on hold. */

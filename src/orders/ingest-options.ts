@@ -26,6 +26,8 @@ export interface IngestOptions {
   /** Body of the answer, into which the records' spans point. */
   bytes: Buffer;
   at: string;
+  /** The present time in milliseconds since the machine's start. */
+  machineMs: number;
   /** When the answer was requested, by the service's clock; undefined: long ago. */
   askedAt?: string | undefined;
   /** Counts, because repeated reads have shown that it is so. */

@@ -137,7 +137,7 @@ function readUsable(
   const counts =
     lost === undefined ||
     lost === options.accepted ||
-    isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options.at);
+    isHeldForLong(store, { kind: BAD_KIND[source], part: lost, orderId }, options);
   if (counts) return { text, values, isCancelled, isOpen, lost, other };
   if (source !== "snapshot") queueWholeRead(options, record, hashContent(options, record));
   const { status } = values;

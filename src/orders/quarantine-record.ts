@@ -68,7 +68,7 @@ export function quarantineRecord(
   reason: Message,
   reference: string | null,
 ): IngestResult {
-  const { store, at } = options;
+  const { store, at, machineMs } = options;
   const kind = BAD_KIND[options.mapping.source];
   const { hash } = record;
   const state = loadQuarantineState(store, { kind, reference, hash });
@@ -83,7 +83,7 @@ export function quarantineRecord(
     if (replaceAlike(store, options.mapping, { kind, reason, reference, payload, hash, at })) return "quarantined";
   }
   if (payload !== null && isOlderThanHeld(options, { kind, reference, payload })) return "same";
-  saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at });
+  saveQuarantined(store, { kind, reason, reference, payload, bodyId, hash, at, machineMs });
   return state === undefined || (state === "released" && isOfOrder) ? "quarantined" : "same";
 }
 

@@ -266,7 +266,8 @@ export class StoreBatches {
     const { store } = this.#context;
     const rules = this.#rules;
     const { askedAt } = origin;
-    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at, askedAt };
+    const machineMs = this.#context.clock.monotonicMs();
+    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at, machineMs, askedAt };
     const { bytes, fingerprint } = read;
     const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
     const newest = newestInSlices(bytes, read.records, reading);

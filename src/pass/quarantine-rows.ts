@@ -21,6 +21,8 @@ export interface BadRecord {
   bodyId?: number | undefined;
   hash: Buffer;
   at: string;
+  /** The same since the machine's start, in milliseconds; undefined where it does not matter how long the record is held. */
+  machineMs?: number | undefined;
 }
 
 /** A longer id is cut, and may then stand for several records. */
@@ -41,16 +43,28 @@ export function saveQuarantined(store: Store, bad: BadRecord): boolean {
   if (replaceHeld(store, { ...bad, reason })) return true;
   const { changes } = store
     .prepare(
-      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, first_seen_at, last_seen_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO quarantine (kind, reference, reason, payload, body_id, payload_hash, first_seen_at, last_seen_at,
+         first_seen_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (kind, coalesce(reference, ''), payload_hash) DO UPDATE SET
          times = times + 1, last_seen_at = excluded.last_seen_at, reason = excluded.reason,
          first_seen_at = CASE state WHEN 'released' THEN excluded.first_seen_at ELSE first_seen_at END,
+         first_seen_ms = CASE state WHEN 'released' THEN excluded.first_seen_ms ELSE first_seen_ms END,
          state = CASE state WHEN 'dropped' THEN 'dropped' ELSE 'held' END
        WHERE last_seen_at < strftime('%Y-%m-%dT%H:%M:%fZ', excluded.last_seen_at, '${SIGHTING_GAP}')
          OR state = 'released' OR reason <> excluded.reason`,
     )
-    .run(bad.kind, bad.reference, reason, bad.payload, bad.bodyId ?? null, bad.hash, bad.at, bad.at);
+    .run(
+      bad.kind,
+      bad.reference,
+      reason,
+      bad.payload,
+      bad.bodyId ?? null,
+      bad.hash,
+      bad.at,
+      bad.at,
+      bad.machineMs ?? null,
+    );
   return changes > 0;
 }
 

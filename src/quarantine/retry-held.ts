@@ -12,7 +12,7 @@ const RECORDS_PER_COMMIT = 100;
 /** Pause between two transactions, in which other writers get the lock. */
 const GAP_MS = 20;
 
-export interface HeldRetry extends Omit<RetryOptions, "at"> {
+export interface HeldRetry extends Omit<RetryOptions, "at" | "machineMs"> {
   dryRun: boolean;
 }
 
@@ -35,9 +35,9 @@ export async function retryHeld(
     counts.released += good.length;
     counts.held += whole.length - good.length;
     if (good.length === 0 || options.dryRun) continue;
-    const at = isoTime(clock.nowMs());
+    const now = { at: isoTime(clock.nowMs()), machineMs: clock.monotonicMs() };
     await commit(context, signal, () => {
-      for (const row of good) retryQuarantined({ ...options, store, at }, row);
+      for (const row of good) retryQuarantined({ ...options, store, ...now }, row);
     });
     await clock.sleep(GAP_MS, signal);
   }

@@ -27,6 +27,8 @@ export interface RetryOptions {
   /** Feeds that are switched on. */
   feeds: ReadonlyMap<FeedName, FeedRules>;
   at: string;
+  /** The same since the machine's start, in milliseconds. */
+  machineMs: number;
 }
 
 export interface RetryOutcome {
@@ -78,7 +80,7 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
     markQuarantined(store, row.id, "released");
     return { outcome: "waiting", reason: m.quarantine.orderReadAgain, job: "updates" };
   }
-  const ingested = ingestRecord({ store, rules, mapping, bytes, at: options.at }, record);
+  const ingested = ingestRecord({ store, rules, mapping, bytes, at: options.at, machineMs: options.machineMs }, record);
   if (ingested === "quarantined") return { outcome: "held", reason: row.reason };
   markQuarantined(store, row.id, "released");
   return ingested === "owed"

@@ -223,6 +223,22 @@ describe("what nearly every former order has", () => {
     expect(stateOf(test, id)).toMatchObject({ currency: "RUB" });
   });
 
+  it.each([
+    { name: "one value", how: LOSE_ONE["no currency"]!, hours: 1 },
+    { name: "all lines", how: LOSE["no lines"]!, hours: 4 },
+  ])("does not count as lost sooner where this machine's clock jumps ahead: $name", async ({ how, hours }) => {
+    const test = await startCounting(9);
+    const [id] = test.ids as [string];
+    lose(test, how);
+    test.change(id, { status: "paid" });
+    await test.poll();
+    test.clock.jump(48 * HOUR_MS);
+    for (let parts = 0; parts < 4 * hours - 1; parts++) await test.poll(HOUR_MS / 4);
+    expect(test.statusOf(id).status).toBe("new");
+    for (let parts = 0; parts < 4; parts++) await test.poll(HOUR_MS / 4);
+    expect(test.statusOf(id).status).toBe("paid");
+  });
+
   itSome(1)(["no total", "no currency", "fewer lines than it counts"])(
     "may be lost by an order that is cancelled: %s",
     async (name) => {

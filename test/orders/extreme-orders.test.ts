@@ -107,7 +107,7 @@ whole.describe("a record of an order, whatever it holds", { timeout: 90_000 }, (
       const mapping = compiled[source];
       const [record] = readRecords(bytes, { root, elements: [root] }, mapping);
       const { store } = t.bridge;
-      return store.write(() => ingestRecord({ store, rules: compiled, mapping, bytes, at: T1 }, record!));
+      return store.write(() => ingestRecord({ store, rules: compiled, mapping, bytes, at: T1, machineMs: 0 }, record!));
     };
     return { t, take };
   }

@@ -217,7 +217,8 @@ describe("an order under whose id another one is stored", () => {
     const rules = orderRulesOf(configFor(test.sandbox, "/nowhere"));
     const ids = test.rows<{ id: number }>("SELECT id FROM quarantine WHERE state = 'held'");
     expect(ids).toHaveLength(2);
-    const options = { store, rules, feeds: new Map(), at: new Date(test.clock.nowMs()).toISOString() };
+    const at = new Date(test.clock.nowMs()).toISOString();
+    const options = { store, rules, feeds: new Map(), at, machineMs: test.clock.monotonicMs() };
     const retried = ids.map(({ id: row }) => retryQuarantined(options, loadQuarantined(store, row)!).outcome);
     expect(retried).toEqual(["held", "held"]);
     const context = { store, clock: test.clock, log: collectingLog([]) };

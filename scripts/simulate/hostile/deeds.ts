@@ -158,7 +158,7 @@ function actAsPerson(world: World, what: PersonDeed, name: string) {
     case "retry":
       return store.write(() => {
         const ids = loadHeldAfter(store, 0, 100).map(({ id }) => id);
-        retryRecords(store, world.loaded, ids, life.context.clock.nowMs());
+        retryRecords(store, world.loaded, ids, life.context.clock);
         for (const { id } of loadUnreadBatches(store, 100)) markUnreadUntried(store, id);
       });
     case "resume":

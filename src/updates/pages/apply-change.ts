@@ -7,7 +7,7 @@
 import { textOf } from "../../answers/json-text.ts";
 import { isOlder } from "../../answers/timestamp.ts";
 import type { Store } from "../../database/store.ts";
-import type { IngestResult } from "../../orders/ingest-options.ts";
+import type { IngestOptions, IngestResult } from "../../orders/ingest-options.ts";
 import { ingestRecord } from "../../orders/ingest-orders.ts";
 import { deleteMissingOrder } from "../../orders/missing-rows.ts";
 import { findStoredOrders, isUnnamed } from "../../orders/named-orders.ts";
@@ -34,16 +34,16 @@ function isOlderThanStored(
  * @param options.askedAt when the request was sent, by the service's clock
  */
 export function applyChange(
-  options: { store: Store; rules: OrderRules; at: string; from?: string | undefined; askedAt: string | undefined },
+  options: Pick<IngestOptions, "store" | "rules" | "at" | "machineMs" | "askedAt"> & { from?: string | undefined },
   news: ChangeNews,
 ): IngestResult {
-  const { store, rules, at, askedAt } = options;
+  const { store, rules, at, machineMs, askedAt } = options;
   const { record, bytes, contentHash, seen } = news;
   if (record.ok && seen !== undefined) saveSeenChanges(store, record.orderId, seen);
   const isTakenWhole = rules.carry === "whole" && !news.isAmbiguous;
   if (isUnnamed(record)) return applyUnnamed(options, { record, bytes });
   if (!record.ok || isTakenWhole)
-    return ingestRecord({ store, rules, mapping: rules.update, bytes, at, askedAt }, record);
+    return ingestRecord({ store, rules, mapping: rules.update, bytes, at, machineMs, askedAt }, record);
   const { orderId, serviceId } = record;
   deleteMissingOrder(store, orderId);
   if (news.isKnown && isOlderThanStored(options, news, orderId)) {
@@ -69,10 +69,10 @@ export function applyChange(
  * this time are requested again later.
  */
 function applyUnnamed(
-  { store, rules, at, from }: Parameters<typeof applyChange>[0],
+  { store, rules, at, machineMs, from }: Parameters<typeof applyChange>[0],
   { record, bytes }: { record: AnswerRecord & { ok: false }; bytes: Buffer },
 ): IngestResult {
-  const ingested = ingestRecord({ store, rules, mapping: rules.update, bytes, at }, record);
+  const ingested = ingestRecord({ store, rules, mapping: rules.update, bytes, at, machineMs }, record);
   if (ingested !== "quarantined") return ingested;
   const text = record.isLarge ? "" : textOf(bytes, record.span);
   if (findStoredOrders(store, { text, mapping: rules.update }).length === 0) noteUnnamed(store, { from, at });

@@ -81,7 +81,12 @@ export class StorePass {
     const anchors = this.#newAnchors(pass, end);
     const isQuiet = [watermark, cut, covered, swept, anchors].every((each) => each === undefined);
     if (news.length === 0 && isQuiet && !learns && !settles) return;
-    const askedFrom = this.#askedFrom(pass);
+    const { at, askedAt } = pass;
+    const options = {
+      ...{ store, rules, at, askedAt },
+      machineMs: this.#context.clock.monotonicMs(),
+      from: this.#askedFrom(pass),
+    };
     await withLargeKept(this.#context, { source: "update", served: news, signal: pass.signal }, async () => {
       for (let from = 0; from === 0 || from < news.length; from += RECORDS_PER_COMMIT) {
         if (from > 0) await this.#context.clock.sleep(0, pass.signal);
@@ -89,7 +94,6 @@ export class StorePass {
         const isLast = from + RECORDS_PER_COMMIT >= news.length;
         const ingested = await commit(this.#context, pass.signal, () => {
           saveMatchedPaths(store, { mapping: rules.update, matched: [...pass.matched], at: pass.at });
-          const options = { store, rules, at: pass.at, from: askedFrom, askedAt: pass.askedAt };
           const done = part.map((each) => applyChange(options, each));
           if (isLast) saveLearned(store, pass.learned);
           if (isLast && watermark !== undefined) this.#saveTime(pass, watermark);

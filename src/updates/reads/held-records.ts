@@ -166,11 +166,12 @@ export class HeldRecords {
   }
 
   #count(row: QuarantinedRecord, at: string): void {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     const read = this.#readLacking(row);
     if (read === undefined || loadQuarantined(store, row.id)?.state !== "held") return;
     const { record, bytes, mapping } = read;
-    const taken = ingestRecord({ store, rules: this.#rules, mapping, bytes, at }, record);
+    const machineMs = clock.monotonicMs();
+    const taken = ingestRecord({ store, rules: this.#rules, mapping, bytes, at, machineMs }, record);
     if (taken === "created" || taken === "changed") deleteQueuedRead(store, record.orderId, record.hash);
   }
 

@@ -172,7 +172,7 @@ export class LookInUpdates {
     const changes = await readInTurns(clock, {}, collector.applyChange(false), signal);
     const news = changes.filter(({ record }) => record.ok && record.orderId !== orderId);
     if (news.length === 0) return;
-    const options = { store, rules, at: isoTime(clock.nowMs()), askedAt };
+    const options = { store, rules, at: isoTime(clock.nowMs()), machineMs: clock.monotonicMs(), askedAt };
     await commit(this.#context, signal, () => {
       for (const each of news) applyChange(options, each);
     });

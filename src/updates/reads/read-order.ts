@@ -312,9 +312,10 @@ export class OrderReader {
     { body, record, askedAt }: OrderAnswer,
     how: Pick<IngestOptions, "at" | "accepted" | "isDamaged">,
   ): IngestResult {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     const { snapshot: mapping } = this.#rules;
-    const ingested = ingestRecord({ store, rules: this.#rules, mapping, bytes: body, askedAt, ...how }, record);
+    const given = { store, rules: this.#rules, mapping, bytes: body, machineMs: clock.monotonicMs(), askedAt };
+    const ingested = ingestRecord({ ...given, ...how }, record);
     if (ingested !== "quarantined" && record.ok && !this.isHeld({ record, body })) {
       releaseQuarantined(store, ORDER_KINDS, record.orderId);
     }
