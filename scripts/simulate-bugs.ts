@@ -40,30 +40,55 @@ const folder = mkdtempSync(path.join(os.tmpdir(), "erp-bridge-bugs-"));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** Plays seeds in the copy until one fails. */
-function simulate(copy: string, { world, draws }: PlantedBug): Promise<Omit<Finding, "bug">> {
+/** Plays seeds in the copy until one fails that holds without the bug. */
+async function simulate(copy: string, { world, draws }: PlantedBug): Promise<Omit<Finding, "bug">> {
+  const from = Number(values.from);
   const count = Number(values.seeds) * (draws === undefined ? 1 : DRAWN_RARELY);
-  const part = { from: Number(values.from), count, failuresMax: 1, playedMax: Number(values.seeds), world, draws };
-  const child = fork(path.join(copy, "scripts/simulate.ts"), ["--worker", JSON.stringify(part)], { silent: true });
-  let finding: Omit<Finding, "bug"> = { found: false, effort: `${part.count} seeds`, by: "nobody" };
-  let words = "";
+  const part = { from, count, failuresMax: 1, playedMax: Number(values.seeds), world, draws };
   let played = 0;
+  for (;;) {
+    const run = await playPart(copy, part);
+    played += run.played;
+    const effort = (seeds: number) => `${seeds} seeds${draws === undefined ? "" : `, ${played} played`}`;
+    // A copy that does not even start has found nothing.
+    if (run.error !== undefined) return { found: false, effort: effort(count), by: run.error };
+    const { failure } = run;
+    if (failure === undefined) return { found: false, effort: effort(count), by: "nobody" };
+    const { seed, violation } = failure;
+    const without = await playPart(ROOT, { ...part, from: seed, count: 1 });
+    if (without.failure === undefined && without.error === undefined) {
+      const by = `invariant ${violation.invariant}: ${violation.what.slice(0, 90)}`;
+      return { found: true, effort: effort(seed - from + 1), by };
+    }
+    console.log(`Seed ${seed} fails without the bug too: ${violation.what.slice(0, 90)}`);
+    part.count = from + count - seed - 1;
+    part.playedMax = Number(values.seeds) - played;
+    part.from = seed + 1;
+    if (part.count <= 0 || part.playedMax <= 0) return { found: false, effort: effort(count), by: "nobody" };
+  }
+}
+
+interface PartRun {
+  played: number;
+  failure: Progress["tally"]["failures"][number] | undefined;
+  /** The last words of a run that ended with an error. */
+  error: string | undefined;
+}
+
+function playPart(root: string, part: object): Promise<PartRun> {
+  const child = fork(path.join(root, "scripts/simulate.ts"), ["--worker", JSON.stringify(part)], { silent: true });
+  const run: PartRun = { played: 0, failure: undefined, error: undefined };
+  let words = "";
   child.stderr?.on("data", (chunk: Buffer) => {
     words += chunk.toString("utf8");
   });
   return new Promise((resolve) => {
     child.on("message", (progress) => {
       const { failures, schedules } = (progress as Progress).tally;
-      played += schedules;
-      finding = { ...finding, effort: `${part.count} seeds${draws === undefined ? "" : `, ${played} played`}` };
-      const [failure] = failures;
-      if (failure === undefined) return;
-      const { invariant, what } = failure.violation;
-      const effort = `${failure.seed - part.from + 1} seeds${draws === undefined ? "" : `, ${played} played`}`;
-      finding = { found: true, effort, by: `invariant ${invariant}: ${what.slice(0, 90)}` };
+      run.played += schedules;
+      run.failure ??= failures[0];
     });
-    // A copy that does not even start has found nothing.
-    child.on("exit", (code) => resolve(code === 0 ? finding : { ...finding, found: false, by: words.slice(-300) }));
+    child.on("exit", (code) => resolve(code === 0 ? run : { ...run, error: words.slice(-300) }));
   });
 }
 

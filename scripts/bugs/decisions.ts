@@ -542,6 +542,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/completeness/lost-values.ts",
   ),
   tested(
+    "test/completeness/lost-values.test.ts",
+    "a value that all orders have lost counts by a clock that jumps ahead",
+    {
+      in: "isHeldForLong",
+      find: "onMachineMs >= Math.min(heldMs, HELD_ON_MACHINE_MS)",
+      replace: "onMachineMs >= 0",
+    },
+    "src/completeness/lost-values.ts",
+  ),
+  tested(
     "test/updates/change-lag.test.ts",
     "changes that are listed later than their orders are waited for",
     { in: "isWithinLag", find: "if (behind.length >= READS_MIN &&", replace: "if (behind.length < 0 &&" },

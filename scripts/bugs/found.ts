@@ -1172,12 +1172,6 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ["isoTime(areNear ? nowMs : nowMs + AHEAD_MS)", "isoTime(areNear ? nowMs + AHEAD_MS : nowMs + AHEAD_MS)"],
     { forms: { date: false, page: [10, 100] }, step: { do: "change", timestamp: "future" } },
   ),
-  hostile(
-    "a value that all orders have lost counts after an hour of a clock that jumps",
-    "src/completeness/lost-values.ts",
-    ["onMachineMs >= Math.min(heldMs, HELD_ON_MACHINE_MS)", "onMachineMs >= 0"],
-    { step: { do: "lie", lie: { body: "named otherwise" } } },
-  ),
   {
     ...one(
       "a name with line breaks is lines of its own wherever it is shown",

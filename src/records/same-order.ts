@@ -11,7 +11,7 @@ import { parseTimestamp, type Timestamp } from "../answers/timestamp.ts";
 import { uncertaintyNs, unitNs } from "../answers/timestamp-form.ts";
 import { findOrderIds } from "../answers/uuid.ts";
 import { contentDigest } from "./compare-snapshot.ts";
-import { type OrderField, type OrderMapping, readOrderValues } from "./order-mapping.ts";
+import { type OrderField, type OrderMapping, type OrderValues, readOrderValues } from "./order-mapping.ts";
 
 export interface OrderRecord {
   text: string;
@@ -40,10 +40,15 @@ export function digestWithoutId(
   return readJsonOr(() => contentDigest(bytes, scanJson(bytes), left).toString("hex"));
 }
 
-/** Whether two records of an order have the same content, however each names the order. */
-export function isSameContent(one: OrderRecord, other: OrderRecord, orderId: string): boolean {
+/**
+ * Whether two records are of one order with the same content, however each names the order. A record that names it
+ * otherwise may have other members too; then its values and lines decide.
+ */
+export function isSameContent(one: OrderRecord, other: OrderRecord, orderId: string, timezone: string): boolean {
   const [a, b] = [one, other].map((each) => digestWithoutId(withoutOrderId(each, orderId), ["order_id", "number"]));
-  return a !== undefined && a === b;
+  if (a !== undefined && a === b) return true;
+  const isEqual = fieldOf(one, "updated_at") === fieldOf(other, "updated_at") && contentOf(one) === contentOf(other);
+  return isEqual && isSameOrder(one, other, orderId, timezone);
 }
 
 /**
@@ -95,12 +100,22 @@ function isApart(a: Timestamp, b: Timestamp): boolean {
 }
 
 /** SKU and quantity of the lines, sorted. */
-function linesOf({ text, mapping }: OrderRecord): string | undefined {
+function linesOf(record: OrderRecord): string | undefined {
+  const lines = valuesOf(record)?.lines.map(({ sku, quantity }) => `${sku} ${quantity}`);
+  return lines && JSON.stringify(lines.sort());
+}
+
+/** Status, amounts and lines. */
+function contentOf(record: OrderRecord): string | undefined {
+  const values = valuesOf(record);
+  return values && JSON.stringify([values.status, values.total, values.currency, values.lines]);
+}
+
+function valuesOf({ text, mapping }: OrderRecord): OrderValues | undefined {
   const bytes = Buffer.from(text, "utf8");
   return readJsonOr(() => {
     const read = readOrderValues(bytes, scanJson(bytes), mapping);
-    if ("reason" in read) return undefined;
-    return JSON.stringify(read.values.lines.map(({ sku, quantity }) => `${sku} ${quantity}`).sort());
+    return "reason" in read ? undefined : read.values;
   });
 }
 

@@ -142,7 +142,8 @@ export class FindUnnamed {
   #isQueued(held: OrderRecord, orderId: string): boolean {
     const queued = loadQueuedRead(this.#context.store, orderId);
     if (queued === undefined) return false;
-    return isSameContent(held, { text: queued.record, mapping: this.#rules[queued.source] }, orderId);
+    const listed = { text: queued.record, mapping: this.#rules[queued.source] };
+    return isSameContent(held, listed, orderId, this.#rules.plan.timezone);
   }
 
   /** For a stored order this can be decided without a read. */
