@@ -21,6 +21,7 @@ const BATCH = [
   "orderCount",
   "receivedAt",
   "account",
+  "journaledElsewhere",
 ] as const;
 /** `orderIds`: JSON array of the ids served, each as its original literal; null once nothing is left to confirm. */
 export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & { batchId: string | null };
@@ -48,6 +49,15 @@ export function loadUnconfirmedIds(store: Store): number[] {
   const sql = `SELECT id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
     UNION ALL SELECT id FROM batches INDEXED BY batches_refused WHERE state = 'refused' ORDER BY id`;
   return store.prepare<number>(sql).pluck().all() as number[];
+}
+
+/** The journal begins in another folder: the batches whose confirms are owed are saved by `owed-bodies.ts`. */
+export function markJournaledElsewhere(store: Store): void {
+  store.prepare("UPDATE batches SET journaled_elsewhere = 1 WHERE state = 'confirmed'").run();
+}
+
+export function unmarkJournaledElsewhere(store: Store, id: number): void {
+  updateRows(store, batches, { id }, { journaledElsewhere: null });
 }
 
 /** Batches up to this id have no row any more (`retention.batches`). */

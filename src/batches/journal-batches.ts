@@ -17,7 +17,13 @@ import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import type { BatchPaths } from "./batch-body.ts";
-import { countUnjournaled, deleteAllUnjournaled, deleteUnjournaled, loadOldestUnjournaled } from "./batch-rows.ts";
+import {
+  countUnjournaled,
+  deleteAllUnjournaled,
+  deleteUnjournaled,
+  loadOldestUnjournaled,
+  markJournaledElsewhere,
+} from "./batch-rows.ts";
 import { readBody } from "./keep-body.ts";
 import { saveOwedBodies } from "./owed-bodies.ts";
 import type { PullPass } from "./pull-pass.ts";
@@ -130,7 +136,7 @@ export class JournalBatches {
 
   /**
    * To be called before the first confirm. In a folder that the journal was not in before, it has yet to get the batches
-   * that were stored and are not confirmed. `meta.journal_folder` names the folder that has them, or that they wait for.
+   * that were stored and are not confirmed, and each confirmed one that is served again. `meta.journal_folder` names the folder that has them, or that they wait for.
    */
   async begin(paths: BatchPaths, { signal }: Pick<PullPass, "signal">): Promise<void> {
     if (this.#isBegun) return;
@@ -138,9 +144,11 @@ export class JournalBatches {
     const folder = this.#journal?.folder;
     if (loadMeta(store, "journal_folder") !== folder) {
       if (folder !== undefined) await saveOwedBodies(this.#context, paths, signal);
-      await commit(this.#context, signal, () =>
-        folder === undefined ? deleteMeta(store, "journal_folder") : saveMeta(store, "journal_folder", folder),
-      );
+      await commit(this.#context, signal, () => {
+        markJournaledElsewhere(store);
+        if (folder === undefined) deleteMeta(store, "journal_folder");
+        else saveMeta(store, "journal_folder", folder);
+      });
     }
     this.#isBegun = true;
   }

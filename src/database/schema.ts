@@ -226,6 +226,8 @@ export const batches = sqliteTable("batches", {
   head: text(),
   /** The address and the client id with which it was fetched, JSON: it is confirmed only there. @example "[\"https://shop.example.com\",\"c-1\"]" */
   account: text(),
+  /** 1: it was confirmed before the journal was in its present folder, which gets it if it is served again. @example null */
+  journaledElsewhere: integer("journaled_elsewhere"),
 });
 
 /** Records that could not be used, with the reason. */

@@ -15,6 +15,7 @@ import {
   reopenBatch,
   saveStoredBatch,
   saveUnjournaled,
+  unmarkJournaledElsewhere,
 } from "../batches/batch-rows.ts";
 import { closeDelivery, loadDelivery, loadUnanswered, moveDue, settleDelivery } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
@@ -314,8 +315,11 @@ export class StoreBatches {
           const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
           if (isNewer && isKnown && !isPartial) reopenBatch(store, known.id, read.orderIds);
           const isWhole = isLast && !isPartial;
-          const waits = unjournaled !== undefined && !isAppended && (isNewer || (isWhole && !isJournaled));
+          const isElsewhere = known?.journaledElsewhere === 1 && isLast;
+          const isOwed = isNewer || isElsewhere || (isWhole && !isJournaled);
+          const waits = unjournaled !== undefined && !isAppended && isOwed;
           if (waits) saveUnjournaled(store, unjournaled);
+          if (isElsewhere && isWhole) unmarkJournaledElsewhere(store, known.id);
           const saved = isWhole
             ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew })
             : undefined;

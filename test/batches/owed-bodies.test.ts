@@ -58,6 +58,8 @@ const loseDatabase = ({ database }: Scene) => {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(`${database}${suffix}`, { force: true });
 };
 
+const TAKEN = { kind: "raw", body: '{"ok":true}', contentType: "application/json" } as const;
+
 describe("a batch that was stored before the journal was there", () => {
   whole.it.each([
     ["where there was none", {}],
@@ -109,6 +111,23 @@ describe("a batch that was stored before the journal was there", () => {
     await scene.restart(JOURNAL);
     await scene.run("orders");
     expect(entries(scene, "journal")).toHaveLength(2);
+  });
+
+  it("is in another folder once, where it counted as confirmed and is served again and again", async () => {
+    const scene = await startScene(JOURNAL, { sandbox: { options: { handOut: "repeat", batchSize: 1_000 } } });
+    await scene.restart({ backup: { journal: "former" } });
+    createOrders(scene, 3);
+    // The service says that it has confirmed the batch, and has not.
+    scene.sandbox.faults.add({ match: { path: "confirm" }, times: 1_000, do: TAKEN });
+    await scene.run("orders");
+    expect(batchStates(scene)).toEqual(["confirmed"]);
+    await scene.restart(JOURNAL);
+    for (let times = 0; times < 3; times++) {
+      scene.clock.advance(60_000);
+      await scene.run("orders");
+      expect(entries(scene, "journal").map(({ body }) => JSON.parse(String(body)).orders.length)).toEqual([3]);
+    }
+    expect(entries(scene, "former")).toHaveLength(1);
   });
 
   itWhole("goes in parts where it is large, and as a part where it is not known to be whole", async () => {
