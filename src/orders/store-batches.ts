@@ -300,6 +300,7 @@ export class StoreBatches {
         : undefined;
     let isAppended = false;
     let isNewSoFar = true;
+    let hasCreated = false;
     const storeParts = async () => {
       let stored: StoredBatch | undefined;
       for (const [index, part] of parts.entries()) {
@@ -310,6 +311,7 @@ export class StoreBatches {
           // The unknown outcome of a batch that was stored before was settled then.
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
           const isNew = isNewSoFar && results.every(isOfNew);
+          const isCreated = hasCreated || results.includes("created");
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
           const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
@@ -321,13 +323,14 @@ export class StoreBatches {
           if (waits) saveUnjournaled(store, unjournaled);
           if (isElsewhere && isWhole) unmarkJournaledElsewhere(store, known.id);
           const saved = isWhole
-            ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew })
+            ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew: isNew && isCreated })
             : undefined;
           if (saved?.seenBefore === false && digest !== undefined) this.#repeated.save(digest, saved.row.id);
-          return { results, isNew, waits, stored: saved };
+          return { results, isNew, isCreated, waits, stored: saved };
         });
         isAppended ||= done.waits;
         isNewSoFar = done.isNew;
+        hasCreated = done.isCreated;
         for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
         if (done.stored === undefined) continue;
         pass.isAccounted = origin.fresh;
@@ -454,7 +457,10 @@ function isKept(result: IngestResult): boolean {
   return result !== "same" && result !== "owed";
 }
 
-/** Whether the record is of an order that was not known before, as far as it could be read. */
+/**
+ * Whether the record is of an order that was not known before, as far as it could be read. A batch of which none could be
+ * read may hold known orders alone.
+ */
 function isOfNew(result: IngestResult): boolean {
   return result === "created" || result === "quarantined";
 }
