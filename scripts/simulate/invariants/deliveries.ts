@@ -6,7 +6,9 @@ import type { RunResult } from "../../../src/daemon/run-job.ts";
 import { namesBatches } from "../forms.ts";
 import type { Scene } from "../scene.ts";
 
-const IS_LOST = "SELECT 1 FROM pull_mark WHERE lost = 1";
+/** Where nothing is to be confirmed, nothing waits. */
+const HOLDS_BACK =
+  "SELECT 1 FROM pull_mark WHERE lost = 1 AND EXISTS (SELECT 1 FROM batches WHERE state <> 'confirmed')";
 const IS_REPORTED = "SELECT 1 FROM holds WHERE area = 'orders' AND reason = 'hand-out lost'";
 /** `orders.confirm.wait`, as no life configures it. */
 const WAIT_MS = 15 * 60_000;
@@ -29,7 +31,7 @@ export class DeliveryInvariants {
     if (job !== "orders" || namesBatches(forms)) return;
     const isSetBack = machine.wallOffsetMs < this.#clockMs;
     this.#clockMs = machine.wallOffsetMs;
-    if (auditor.prepare(IS_LOST).get() === undefined) this.#lostSinceMs = undefined;
+    if (auditor.prepare(HOLDS_BACK).get() === undefined) this.#lostSinceMs = undefined;
     else if (isSetBack) this.#lostSinceMs = time.elapsedMs;
     else this.#lostSinceMs ??= time.elapsedMs;
     if (this.#lostSinceMs === undefined || error !== null || outcome === "held") return;
