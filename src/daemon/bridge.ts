@@ -24,9 +24,9 @@ import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
 import { endFirstPasses, hasFlow, saveFlow } from "../pass/runs.ts";
-import { closeSyncRequests, type SyncOutcome } from "../pass/sync-request-rows.ts";
+import { closeSyncRequests } from "../pass/sync-request-rows.ts";
 import { machineZone } from "../platform/clock.ts";
-import { asError, BridgeError } from "../platform/errors.ts";
+import { asError } from "../platform/errors.ts";
 import { Liveness } from "../platform/liveness.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { Troubles } from "../platform/troubles.ts";
@@ -34,18 +34,19 @@ import type { ServiceClient } from "../service/client.ts";
 import { forgetWaiting } from "../statuses/waiting-requests.ts";
 import type { WebServer } from "../web/web-server.ts";
 import { accountKeeper, checkAccount, liftCredentialHolds } from "./account.ts";
-import { outcomeOf, SyncRequestPoller } from "./answer-sync.ts";
+import { SyncRequestPoller } from "./answer-sync.ts";
 import { buildJobs } from "./build-jobs.ts";
 import { buildMirror } from "./build-mirror.ts";
 import { buildWatch } from "./build-watch.ts";
 import { buildWeb } from "./build-web.ts";
 import { CronTimes } from "./cron-times.ts";
-import { addUp, dueIn, type JobRunner } from "./job-runner.ts";
+import type { JobRunner } from "./job-runner.ts";
 import { noteDatabase, refuseMissingDatabase } from "./missing-database.ts";
 import { PlannedWork } from "./planned-work.ts";
 import { applyConfiguration, bringTimesBack } from "./repair.ts";
+import { RunByName } from "./run-by-name.ts";
 import type { RunResult } from "./run-job.ts";
-import { type ScheduleEntry, Scheduler } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
 
 /**
@@ -54,15 +55,8 @@ import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
  */
 const DRAIN_MS = 7_000;
 const ABORT_MS = 2_000;
-/** A requested job waits for work that is due this soon, at most this many times, so that the caller finds it done. */
-const DUE_SOON_MS = 30_000;
-const DUE_ROUNDS = 2;
-/** How often a wait checks for a stop. */
-const STOP_LOOK_MS = 250;
 /** Added to the longest request timeout: a pass that shows no sign of life for longer hangs. */
 const HANGING_MS = 10 * 60_000;
-/** Jobs that `sync` runs only at their times. */
-const NIGHTLY: ReadonlySet<string> = new Set<FlowName>(["reconcile", "backup", "upkeep"]);
 /** Interval of checks of the files while nothing is written. */
 const LOOK_MS = 1_000;
 
@@ -91,13 +85,8 @@ export class Bridge {
   readonly web: WebServer | undefined;
   readonly #lock: InstanceLock;
   readonly #scheduler: Scheduler;
-  readonly #schedules: readonly ScheduleEntry[];
-  readonly #planned: PlannedWork;
+  readonly #byName: RunByName;
   readonly #poller: SyncRequestPoller;
-  /** By feed: restricts its passes to one key, until the returned function is called. */
-  readonly #limits: ReadonlyMap<string, (key: string) => () => void>;
-  /** By job: restricts its passes to the present backlog, until the returned function is called. */
-  readonly #backlogs: ReadonlyMap<string, () => () => void>;
   /** Last writes of jobs at the end of the program. */
   readonly #ends: readonly (() => void)[];
   readonly #hangingMs: number;
@@ -180,19 +169,12 @@ export class Bridge {
       });
       const schedules = buildJobs(this.context, { ...options, mirror: this.#mirror });
       this.runners = new Map(schedules.map(({ runner }) => [runner.name as FlowName, runner]));
-      this.#limits = new Map(
-        schedules.flatMap(({ runner, limitTo }) => (limitTo === undefined ? [] : [[runner.name, limitTo] as const])),
-      );
-      this.#backlogs = new Map(
-        schedules.flatMap(({ runner, endWithBacklog }) =>
-          endWithBacklog === undefined ? [] : [[runner.name, endWithBacklog] as const],
-        ),
-      );
       this.#ends = schedules.flatMap(({ atEnd }) => atEnd ?? []);
       const zone = config.timezone ?? machineZone();
-      this.#schedules = schedules;
-      this.#planned = new PlannedWork(this.context, ({ pattern }) => new CronTimes(pattern, zone));
-      this.#scheduler = new Scheduler(schedules, { ...options, zone, planned: this.#planned });
+      const planned = new PlannedWork(this.context, ({ pattern }) => new CronTimes(pattern, zone));
+      this.#scheduler = new Scheduler(schedules, { ...options, zone, planned });
+      const { signal } = this.#scheduler;
+      this.#byName = new RunByName(this.context, schedules, { planned, signal, mirror: this.#mirror });
       let made: string[] = [];
       const needsRemap = store.write(() => {
         made = objects.restore();
@@ -286,86 +268,14 @@ export class Bridge {
     return this.#scheduler.findStalled(this.#hangingMs);
   }
 
-  /**
-   * Runs one job to its end, never beside a scheduled pass of it.
-   * @param only the one key of a feed to send, as named in `quarantine`
-   */
-  async runJob(name: FlowName, only?: string): Promise<RunResult> {
-    const runner = this.runners.get(name);
-    if (runner === undefined) {
-      throw new BridgeError("usage", m.daemon.notSwitchedOn({ name }), { hint: m.daemon.setPath({ name }) });
-    }
-    const release = only === undefined ? this.#backlogs.get(name)?.() : this.#limits.get(name)?.(only);
-    try {
-      let result = await runner.runNow(this.#scheduler.signal);
-      for (let round = 0; round < DUE_ROUNDS && result !== undefined; round++) {
-        const dueInMs = dueIn(result) ?? Number.POSITIVE_INFINITY;
-        if (dueInMs > DUE_SOON_MS || !(await this.#waitFor(dueInMs))) break;
-        const next = await runner.runNow(this.#scheduler.signal);
-        if (next !== undefined) result = addUp(result, next);
-      }
-      return result ?? { outcome: "stopped", counts: {}, error: new BridgeError("stopped", m.daemon.stopped) };
-    } finally {
-      release?.();
-    }
+  /** {@link RunByName.runJob} */
+  runJob(name: FlowName, only?: string): Promise<RunResult> {
+    return this.#byName.runJob(name, only);
   }
 
-  /** Waits between passes, so that other jobs continue. Returns false where the program is to end. */
-  async #waitFor(ms: number): Promise<boolean> {
-    const { clock } = this.context;
-    const untilMs = clock.monotonicMs() + ms;
-    for (let leftMs = ms; leftMs > 0; leftMs = untilMs - clock.monotonicMs()) {
-      if (this.#isStopping || this.#scheduler.signal.aborted) return false;
-      await clock.sleep(Math.min(leftMs, STOP_LOOK_MS));
-    }
-    return !this.#isStopping;
-  }
-
-  /**
-   * Runs one bounded pass of each job, in order, with what the daemon's schedule would have requested of it since the
-   * last sync.
-   * @param options.hasUpkeep also the comparison of stored orders, copies and the removal of old history, where they are due
-   * @throws Fenced where another machine works for the shop
-   */
-  async sync(
-    names: readonly JobName[],
-    onOutcome: (outcome: SyncOutcome) => void,
-    { only, hasUpkeep = false }: { only?: string | undefined; hasUpkeep?: boolean } = {},
-  ): Promise<void> {
-    const show = (name: FlowName, result: RunResult) => {
-      if (this.#mirror?.fenced !== undefined) throw this.#mirror.fenced;
-      onOutcome(outcomeOf(name, result, this.client.hideSecrets));
-    };
-    for (const name of names) {
-      if (only === undefined) await this.#prepareDue(name);
-      show(name, await this.runJob(name, only));
-    }
-    if (hasUpkeep) await this.#runNightly(show);
-  }
-
-  /** One pass of each: a comparison of many orders goes on in the next sync, so that orders do not wait for it. */
-  async #runNightly(show: (name: FlowName, result: RunResult) => void): Promise<void> {
-    const { signal } = this.#scheduler;
-    const nightly = this.#schedules.filter(({ runner, before }) => before === undefined && NIGHTLY.has(runner.name));
-    for (const entry of await this.#planned.due(nightly, signal)) {
-      const result = await entry.runner.runNow(signal, 1);
-      if (result === undefined) return;
-      show(entry.runner.name as FlowName, result);
-      const { outcome } = result;
-      if (outcome !== "stopped" && outcome !== "more") await this.#planned.settle(entry, signal, outcome === "failed");
-    }
-  }
-
-  /** Requests the wide re-poll or comparison of this job whose time has come. */
-  async #prepareDue(name: JobName): Promise<void> {
-    const { signal } = this.#scheduler;
-    const prepared = this.#schedules.filter(({ runner, before }) => runner.name === name && before !== undefined);
-    try {
-      await this.#planned.prepareDue(prepared, signal);
-    } catch (error) {
-      // The pass reports why nothing can be written.
-      this.context.log.debug({ job: name, errorCode: asError(error).code }, "Planned work could not be requested.");
-    }
+  /** {@link RunByName.sync} */
+  sync(...given: Parameters<RunByName["sync"]>): Promise<void> {
+    return this.#byName.sync(...given);
   }
 
   /** Lets running passes end, aborts those that take too long, and closes everything. Takes at most 10 s. */
