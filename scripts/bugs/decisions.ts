@@ -375,10 +375,10 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/updates/pages/read-pages.ts",
   ),
   tested(
-    "test/pass/moment.test.ts",
+    "test/pass/machine-clock.test.ts",
     "a time from before the machine's start counts as none",
     { in: "leastAgoMs", find: ": nowMs", replace: ": 0" },
-    "src/pass/moment.ts",
+    "src/pass/machine-clock.ts",
   ),
   tested(
     "test/statuses/status-turn.test.ts",

@@ -31,7 +31,7 @@ import { sizeOf, stopBelow } from "./space-rule.ts";
 import type { ReadSpace } from "./watch-disk.ts";
 
 /** Delay after a failed copy: copying gigabytes every few minutes would not help. */
-const RETRY_MS = 60 * 60_000;
+export const RETRY_MS = 60 * 60_000;
 /** Verifying a large copy takes long without progress; earlier calls have shown that the folder answers. */
 const COPY_WITHIN_MS = 60 * 60_000;
 /** Time for removing an unfinished copy when the program is to end. */

@@ -21,7 +21,7 @@ import { loadKnownOrders } from "../pass/held-rows.ts";
 import { saveHold } from "../pass/hold-rows.ts";
 import { REFUSED_PROBE_MS } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { leastAgoMs } from "../pass/moment.ts";
+import { leastAgoMs } from "../pass/machine-clock.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import type { BridgeError } from "../platform/errors.ts";

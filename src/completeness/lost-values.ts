@@ -5,7 +5,7 @@
  * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
 import type { Store } from "../database/store.ts";
-import { leastAgoMs } from "../pass/moment.ts";
+import { leastAgoMs } from "../pass/machine-clock.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 

@@ -3,14 +3,12 @@
  * history. The next time of each is kept in the database, so that a time which passed while no process ran (a machine
  * that is off at night, `sync` from cron) is made up for by the next one.
  */
+import { RETRY_MS } from "../backup/back-up.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ScheduleEntry } from "./scheduler.ts";
-
-/** Copying gigabytes again after a few minutes would not help. */
-const RETRY_MS = 60 * 60_000;
 
 /** By job, which has at most one such entry. */
 type Times = Partial<Record<string, string>>;

@@ -6,7 +6,7 @@
 import { deleteRows, findRow, upsertRow } from "../database/queries.ts";
 import { firstLooks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
-import { leastAgoMs } from "./moment.ts";
+import { leastAgoMs } from "./machine-clock.ts";
 
 /** Milliseconds since the machine's start; undefined where the order was not read so, or with another doubt. */
 export function loadFirstLook(store: Store, orderId: string, doubt: string): number | undefined {

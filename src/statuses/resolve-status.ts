@@ -8,7 +8,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { AnswerForms } from "../pass/answer-forms.ts";
 import type { JobContext } from "../pass/job.ts";
-import { leastAgoMs } from "../pass/moment.ts";
+import { leastAgoMs } from "../pass/machine-clock.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";

@@ -18,7 +18,7 @@ import { commit } from "../../pass/commit.ts";
 import { stopsPass } from "../../pass/holds.ts";
 import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { leastAgoMs } from "../../pass/moment.ts";
+import { leastAgoMs } from "../../pass/machine-clock.ts";
 import { loadWatermark, TIME_STREAM } from "../../pass/position-rows.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";

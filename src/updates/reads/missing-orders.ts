@@ -6,7 +6,7 @@
  */
 import { deleteMissingOrder, loadMissingOrder, saveMissingOrder } from "../../orders/missing-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { leastAgoMs } from "../../pass/moment.ts";
+import { leastAgoMs } from "../../pass/machine-clock.ts";
 import { ServiceError } from "../../service/service-error.ts";
 
 /** How long an order must be missing. */

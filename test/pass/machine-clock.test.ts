@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leastAgoMs } from "../../src/pass/moment.ts";
+import { leastAgoMs } from "../../src/pass/machine-clock.ts";
 
 describe("how long ago a time of the machine's clock was at least", () => {
   it.each([
