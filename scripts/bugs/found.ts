@@ -1078,6 +1078,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/confirm/reused-names.test.ts",
+    "a batch of which nothing could be read shows that its name is used again",
+    { in: "#storeAll", find: "isNew: isNew && isCreated", replace: "isNew" },
+    "src/orders/store-batches.ts",
+  ),
+  tested(
+    "test/confirm/reused-names.test.ts",
     "a part of a batch that names what it leaves out shows that everything was served again",
     { in: "#saveBatch", find: "read.namesOthers !== true &&", replace: "" },
     "src/orders/store-batches.ts",

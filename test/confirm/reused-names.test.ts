@@ -164,6 +164,26 @@ describe("batches that all have one name", () => {
   });
 });
 
+describe("a batch that is served again while none of its orders can be read", () => {
+  it("does not show that its name stands for several", async () => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat" } } });
+    addFormerBatches(t);
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: 1_000, do: { kind: "status", status: 503 } });
+    const ids = createOrders(t, 2);
+    await t.run("orders");
+    const { service } = t.sandbox;
+    for (const [n, name] of ["id", "uid", "guid"].entries()) {
+      const records = ids.map((id) => service.newestText(id)!.replace('"order_id"', `"${name}"`));
+      const body = `{"batch_id":"batch-1","orders":[${records.join()}],"part":${n}}`;
+      t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+      t.clock.advance(3_600_000);
+      await t.run("orders");
+    }
+    expect(t.rows("SELECT DISTINCT service_batch_id AS name FROM batches WHERE state = 'stored'")).toHaveLength(1);
+    expect(t.rows("SELECT * FROM meta WHERE key = 'reused_name'")).toEqual([]);
+  });
+});
+
 describe("a restored service that gives a name once more", () => {
   it("has its other batches confirmed by name also after a lost answer", async () => {
     const t = await startTestBridge({
