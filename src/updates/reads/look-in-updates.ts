@@ -27,9 +27,10 @@ import { saysCancelled } from "./take-cancellation.ts";
 
 /**
  * `listed`: the changes still have the version. `gone`: they do not, although they continue after it. `unknown`: as far
- * as known they reach neither so far back nor beyond it.
+ * as known they reach neither so far back nor beyond it. `both`: they have the older version as well; a list of all
+ * versions does not show which is the order's.
  */
-export type Listing = "listed" | "gone" | "unknown";
+export type Listing = "listed" | "gone" | "unknown" | "both";
 
 export interface KnownVersion {
   orderId: string;
@@ -56,6 +57,8 @@ interface AskedPage {
   last: ReadonlyMap<string, ListedChange & { ns: bigint }>;
   /** The latest time of each order's changes. */
   latest: ReadonlyMap<string, bigint | undefined>;
+  /** The times of each order's changes. */
+  times: ReadonlyMap<string, readonly bigint[]>;
   newestNs: bigint;
   oldestNs: bigint | undefined;
   timestamps: ChangePage["timestamps"];
@@ -133,6 +136,7 @@ export class LookInUpdates {
     const body = page.mended ?? answer.body;
     await this.#storeOthers({ page, body, askedAt: answer.askedAt }, orderId, signal);
     const latest = new Map<string, bigint | undefined>();
+    const times = new Map<string, bigint[]>();
     const last = new Map<string, ListedChange & { ns: bigint }>();
     const changes = await readInTurns(clock, answer, page.read(body, 0, elements.length), signal);
     const serviceNow = answer.date ?? latestTime(this.#context, follow.timezone);
@@ -145,6 +149,11 @@ export class LookInUpdates {
       if (id !== undefined) {
         const before = latest.get(id);
         latest.set(id, latest.has(id) && (before === undefined || at === undefined || before > at) ? before : at);
+        if (timestamp !== undefined)
+          times
+            .set(id, times.get(id) ?? [])
+            .get(id)
+            ?.push(timestamp.instantNs);
       }
       if (timestamp === undefined || isFromFuture(timestamp.text, serviceNow, follow.timezone)) continue;
       if (id !== undefined && timestamp.instantNs >= (last.get(id)?.ns ?? timestamp.instantNs)) {
@@ -155,7 +164,7 @@ export class LookInUpdates {
       if (timestamp.instantNs > newestNs) newestNs = timestamp.instantNs;
       if (oldestNs === undefined || timestamp.instantNs < oldestNs) oldestNs = timestamp.instantNs;
     }
-    return { ns, last, latest, newestNs, oldestNs, timestamps: page.timestamps };
+    return { ns, last, latest, times, newestNs, oldestNs, timestamps: page.timestamps };
   }
 
   /** The caller settles the order itself. */
@@ -184,10 +193,15 @@ export class LookInUpdates {
       const at = page.latest.get(orderId);
       // A change without a readable time may be the older version, if the page goes back to it.
       if (at === undefined) return this.#isFromBefore(kept, page) ? "unknown" : "listed";
-      if (at >= ns) return "listed";
+      if (at >= ns) return this.#hasKept(kept, ns, page.times.get(orderId)) ? "both" : "listed";
     }
     const reaches = page.ns < ns && page.newestNs > ns && isWholeDownTo(page.timestamps, { askedNs: page.ns, ns });
     return reaches && this.#isListedSince(ns, page) ? "gone" : "unknown";
+  }
+
+  #hasKept(kept: KnownVersion["kept"], ns: bigint, times: readonly bigint[] = []): boolean {
+    const keptNs = readTimestamp(kept ?? null, this.#options.follow.timezone)?.instantNs;
+    return keptNs !== undefined && keptNs < ns && times.includes(keptNs);
   }
 
   #isFromBefore(kept: KnownVersion["kept"], page: AskedPage): boolean {

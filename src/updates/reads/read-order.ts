@@ -330,7 +330,12 @@ export class OrderReader {
    */
   takeBack(
     answer: OrderAnswer,
-    { isAnnounced, isProven, accepted }: { isAnnounced: boolean; isProven: boolean; accepted: Doubt | undefined },
+    {
+      isAnnounced,
+      isProven,
+      isKept = false,
+      accepted,
+    }: { isAnnounced: boolean; isProven: boolean; isKept?: boolean; accepted: Doubt | undefined },
     at: string,
   ): IngestResult {
     const lost = this.#standOf(answer);
@@ -339,7 +344,7 @@ export class OrderReader {
     const kept = ingested === "changed" || ingested === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return ingested;
     if (!isAnnounced && ingested === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
-    if (lost !== undefined && !this.isOfBeforeItself(answer, lost.timestamp))
+    if (lost !== undefined && !isKept && !this.isOfBeforeItself(answer, lost.timestamp))
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
     return ingested;
   }

@@ -61,6 +61,8 @@ interface Shown {
   current?: string;
   /** The change list decides nothing, and the order was answered so for a day. */
   isLast?: boolean;
+  /** It has both versions: the service has lost none, and the clock that wrote the newer one was ahead, or this one's behind. */
+  hasBoth?: boolean;
   /** What the order has by itself, although it puts the answer in doubt. */
   accepted?: Doubt | undefined;
 }
@@ -198,7 +200,7 @@ export class ReadOrders {
     if (listing !== "gone" && !isLast) return read;
     return await this.#reader.refresh(
       queued,
-      this.#actOn(queued, { current: read.value.newer, isLast, accepted }),
+      this.#actOn(queued, { current: read.value.newer, isLast, hasBoth: listing === "both", accepted }),
       signal,
     );
   }
@@ -267,8 +269,8 @@ export class ReadOrders {
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#asking.isSaidTwice(queued, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
-    const { accepted } = shown;
-    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || shown.isLast !== true, accepted }, at);
+    const { accepted, isLast = false, hasBoth: isKept = false } = shown;
+    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || !isLast, isKept, accepted }, at);
   }
 
   get #timezone(): string {
