@@ -542,6 +542,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/completeness/lost-values.ts",
   ),
   tested(
+    "test/daemon/newer-elsewhere.test.ts",
+    "a lost answer is forgotten where a copy has the place of the database, and the journal has no more",
+    { in: "settleUnnoted", find: "loseDelivery(store, isoTime(nowMs));", replace: "" },
+    "src/daemon/suspect-database.ts",
+  ),
+  tested(
     "test/completeness/lost-values.test.ts",
     "a value that all orders have lost counts by a clock that jumps ahead",
     {

@@ -99,7 +99,7 @@ function findProblem(store: Store, loaded: LoadedConfig, verify: Verify) {
 
 /**
  * For a database whose progress note is missing: restoring an earlier copy by hand removes the note with the other
- * files. Only the journal can show that no order is missing; acknowledgements may be missing even then.
+ * files. Only the journal can show that no order is missing; acknowledgements and marks may be missing even then.
  */
 function settleUnnoted(
   store: Store,
@@ -110,6 +110,8 @@ function settleUnnoted(
   if (isAsNewAsKnown(store, elsewhere)) {
     markAcknowledgedUnknown(store, m.daemon.mayLackSent);
     markRequestsUnknown(store, loaded.config.statuses.map);
+    // So may the mark of an answer that was lost: a confirm that names nothing would cover what that answer delivered.
+    loseDelivery(store, isoTime(nowMs));
     // Changes after the newest batch may be missing, and with them events, revisions and requests.
     raiseNumbers(store, undefined, { isComplete: false, note: furthest(undefined, elsewhere) });
     return undefined;

@@ -5,7 +5,7 @@ import { BatchJournal } from "../../src/backup/batch-journal.ts";
 import { listJournal } from "../../src/backup/journal-files.ts";
 import { reachedBy } from "../../src/database/log/progress-note.ts";
 import { loadMeta } from "../../src/database/meta.ts";
-import { createOrders } from "../support/pull.ts";
+import { createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, type Scene, STOCK, startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";
@@ -242,5 +242,34 @@ describe("a database beside its own journal and copies", () => {
     }
     await scene.restart();
     expect(holds(places)).toEqual([]);
+  });
+});
+
+describe("a copy in the place of a database and everything beside it", () => {
+  it("makes a confirm that names nothing wait for an answer that may be lost, although the journal has no more", async () => {
+    const journal = path.join(tempFolder("elsewhere"), "journal");
+    const options = { confirmForm: "all" as const, handOut: "next" as const, redeliverAfterMs: 60_000, batchSize: 1 };
+    const settings = { orders: { confirm: { body: {} } }, backup: { journal } };
+    const scene = await startScene(settings, { sandbox: { options } });
+    createOrders(scene, 2);
+    await drain(scene);
+    await scene.backUp();
+    createOrders(scene, 1);
+    scene.sandbox.faults.add({ match: { path: "orders" }, when: "after", do: { kind: "reset" } });
+    await scene.run("orders");
+    expect(scene.rows("SELECT is_open FROM pull_mark")).toEqual([{ is_open: 1 }]);
+    await scene.bridge.stop();
+    for (const name of files(scene.folder)) rmSync(path.join(scene.folder, name));
+    cpSync(scene.copy, scene.database);
+    await scene.restart();
+    createOrders(scene, 1);
+    await scene.run("orders");
+    expectNothingLost(scene);
+    for (let minutes = 0; minutes < 4; minutes++) {
+      scene.clock.advance(60_000);
+      await scene.run("orders");
+    }
+    expectComplete(scene);
+    expect(scene.rows("SELECT * FROM holds")).toEqual([]);
   });
 });
