@@ -24,6 +24,7 @@ import { ConfirmBatches } from "../confirm/confirm-batches.ts";
 import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
 import type { LateOrders } from "../confirm/late-orders.ts";
 import { isNameShared, loadNameUse } from "../confirm/reused-names.ts";
+import { countAsked } from "../database/log/progress-note.ts";
 import { m } from "../messages/messages.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -246,8 +247,10 @@ export class PullOrders implements Job {
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => {
       replaceNote(store, { mayBeLost: this.#mayBeLost || !confirmNames(this.#options.rules.confirm) });
+      countAsked(store.db);
       return openDelivery(store, at);
     });
+    store.noteAsked();
     if (!mark.lost) this.#lost = undefined;
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     if (confirmNames(this.#options.rules.confirm) && loadNewestDue(store) === undefined) return;

@@ -8,7 +8,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   // The fields beside lists are learned once from each kind of answer, and cover no orders.
   learned_answers: "WHERE topic <> 'list'",
   // Where confirms name their batch, the open delivery is stored here.
-  meta: "WHERE key <> 'unanswered'",
+  meta: "WHERE key NOT IN ('unanswered', 'asked')",
 };
 
 /** All rows of all tables except those of {@link BOOKS}, as text. */

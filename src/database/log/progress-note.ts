@@ -82,6 +82,7 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
     batches: batches.number,
     events: events.number,
     passes: passesOf(db),
+    ...askedOf(meta.get("asked") as string | undefined),
     rows: Object.fromEntries(ROWS.map((witness) => [witness.table, newestOf(db, witness)])),
     lacksRow,
     isReset: batches.isReset || events.isReset,
@@ -101,6 +102,17 @@ export function reachedBy(db: Database.Database): Reached {
 function passesOf(db: Database.Database): number {
   const starts = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'starts'").pluck().get();
   return numberOf(db, "runs") + Number(starts ?? 0);
+}
+
+function askedOf(asked: string | undefined): Pick<Progress, "asked"> {
+  return asked === undefined ? {} : { asked: Number(asked) };
+}
+
+/** Counts marks of open deliveries, so that a copy made before one is behind. Inside the transaction that sets it. */
+export function countAsked(db: Database.Database): void {
+  db.prepare(
+    "INSERT INTO meta (key, value) VALUES ('asked', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+  ).run();
 }
 
 /** Counts starts, so that a copy made before a start is behind it even before the first pass. Inside a write transaction. */
@@ -205,10 +217,10 @@ export class ProgressNote {
   }
 
   /** Writes and flushes the note. Does not write where it is unchanged. */
-  write({ database, batches, events, rows = {} }: Progress, suspect: Suspicion | null): void {
+  write({ database, batches, events, asked, rows = {} }: Progress, suspect: Suspicion | null): void {
     const last = this.#last;
     const isThere = this.#isThere();
-    const progress = { database, batches, events, rows };
+    const progress = { database, batches, events, ...(asked !== undefined && { asked }), rows };
     const isSame = last !== undefined && last.suspect === suspect && contentOf(last) === contentOf(progress);
     if (isThere && isSame) return;
     const note = { ...progress, suspect, n: (last?.n ?? 0) + 1, at: new Date().toISOString() };
@@ -251,8 +263,8 @@ export class ProgressNote {
   }
 }
 
-function contentOf({ database, batches, events, rows = {} }: Progress): string {
-  return JSON.stringify([database, batches, events, ...ROWS.map(({ table }) => rows[table])]);
+function contentOf({ database, batches, events, asked, rows = {} }: Progress): string {
+  return JSON.stringify([database, batches, events, asked, ...ROWS.map(({ table }) => rows[table])]);
 }
 
 function nameOf(databaseFile: string): string {

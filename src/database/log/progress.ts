@@ -1,7 +1,8 @@
 /*
  * The progress of a database: counters that increase with every stored batch. The transaction that stores the batch
- * raises them in the database; a note in a small file beside it is written after that commit and before the confirm. So
- * the note is never ahead of the database that it was written for: where it is ahead, the database is an older one.
+ * raises them in the database; a note in a small file beside it is written after that commit and before the confirm. The
+ * same for the mark of an open delivery, before its request. So the note is never ahead of the database that it was
+ * written for: where it is ahead, the database is an older one.
  */
 import { hash } from "node:crypto";
 
@@ -12,6 +13,8 @@ export interface Progress {
   events: number;
   /** Key and digest of the newest row of each table. Absent where there is none, and in notes of older versions. */
   rows?: { [table in WitnessTable]?: RowMark | undefined };
+  /** How often the mark of an open delivery was set. Absent where none ever was, and in notes of older versions. */
+  asked?: number;
   /** Number of passes and starts. Not in the note beside the database, which is not written at each pass. */
   passes?: number;
 }
@@ -58,6 +61,7 @@ const DIGEST_CHARACTERS = 16;
 export function isBehind(own: Progress & Partial<Standing>, note: Progress | undefined): boolean {
   if (note === undefined || note.database !== own.database || own.mark === "settled") return false;
   if (own.passes !== undefined && note.passes !== undefined && own.passes < note.passes) return true;
+  if ((own.asked ?? 0) < (note.asked ?? 0)) return true;
   return own.lacksRow === true || own.batches < note.batches || own.events < note.events;
 }
 
