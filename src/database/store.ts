@@ -368,19 +368,6 @@ export class Store {
     });
   }
 
-  /**
-   * To be called between the commit that sets the mark of an open delivery and its request. A note that cannot be written
-   * warns of less.
-   * @throws BridgeError `database_refused`: the database was replaced
-   */
-  noteAsked(): void {
-    try {
-      this.#noteProgress();
-    } catch (error) {
-      if (!isMachineFault(asError(error))) throw error;
-    }
-  }
-
   /** A periodic check of the files, also where nothing is written; checkpoints a log that others have filled. */
   look(): void {
     if (!this.db.open) return;

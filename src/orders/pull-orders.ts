@@ -196,7 +196,7 @@ export class PullOrders implements Job {
     try {
       const { client, store } = this.#context;
       const turn = await turnOfBatch(client, signal);
-      // 1. The mark is committed, and flushed to the database file before the GET is sent.
+      // 1. The mark is committed, and flushed to the database file and noted beside it before the GET is sent.
       if (isMarked) store.secure();
       // 2. Only now send the GET.
       const answer = await fetchBatch(client, this.#options.query, signal, turn);
@@ -250,7 +250,6 @@ export class PullOrders implements Job {
       countAsked(store.db);
       return openDelivery(store, at);
     });
-    store.noteAsked();
     if (!mark.lost) this.#lost = undefined;
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     if (confirmNames(this.#options.rules.confirm) && loadNewestDue(store) === undefined) return;
