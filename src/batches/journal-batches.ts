@@ -136,7 +136,8 @@ export class JournalBatches {
 
   /**
    * To be called before the first confirm. In a folder that the journal was not in before, it has yet to get the batches
-   * that were stored and are not confirmed, and each confirmed one that is served again. `meta.journal_folder` names the folder that has them, or that they wait for.
+   * that were stored and are not confirmed, and each confirmed one that is served again. `meta.journal_folder` names the
+   * folder that has them, or that they wait for.
    */
   async begin(paths: BatchPaths, { signal }: Pick<PullPass, "signal">): Promise<void> {
     if (this.#isBegun) return;

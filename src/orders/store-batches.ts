@@ -311,6 +311,7 @@ export class StoreBatches {
           // The unknown outcome of a batch that was stored before was settled then.
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
           const isNew = isNewSoFar && results.every(isOfNew);
+          // A batch of which no record could be read may hold known orders alone.
           const isCreated = hasCreated || results.includes("created");
           const isLast = index === parts.length - 1;
           if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
@@ -457,10 +458,7 @@ function isKept(result: IngestResult): boolean {
   return result !== "same" && result !== "owed";
 }
 
-/**
- * Whether the record is of an order that was not known before, as far as it could be read. A batch of which none could be
- * read may hold known orders alone.
- */
+/** Whether the record is of an order that was not known before, as far as it could be read. */
 function isOfNew(result: IngestResult): boolean {
   return result === "created" || result === "quarantined";
 }

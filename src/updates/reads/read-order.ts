@@ -326,6 +326,7 @@ export class OrderReader {
    * Replaces the stored version by an older one: the only place where an order goes back. Unless a new change announced
    * it, the order is read again later, in case a replica was behind after all. To be called inside the transaction.
    * @param how.isProven the change list agrees; without it, a day of the order's own answers reopens no status
+   * @param how.hasBoth the change list has both versions, so the service has lost none
    * @param how.accepted a part that the order may lack
    */
   takeBack(
@@ -333,9 +334,9 @@ export class OrderReader {
     {
       isAnnounced,
       isProven,
-      isKept = false,
+      hasBoth = false,
       accepted,
-    }: { isAnnounced: boolean; isProven: boolean; isKept?: boolean; accepted: Doubt | undefined },
+    }: { isAnnounced: boolean; isProven: boolean; hasBoth?: boolean | undefined; accepted: Doubt | undefined },
     at: string,
   ): IngestResult {
     const lost = this.#standOf(answer);
@@ -344,7 +345,7 @@ export class OrderReader {
     const kept = ingested === "changed" || ingested === "refreshed" ? this.#standOf(answer) : undefined;
     if (kept === undefined) return ingested;
     if (!isAnnounced && ingested === "changed") requestLaterReads(this.#context.store, kept.orderId, at);
-    if (lost !== undefined && !isKept && !this.isOfBeforeItself(answer, lost.timestamp))
+    if (lost !== undefined && !hasBoth && !this.isOfBeforeItself(answer, lost.timestamp))
       noteTakenBack(this.#context, { orderId: kept.orderId, lost, kept, isProven }, this.#rules.plan.timezone);
     return ingested;
   }

@@ -269,8 +269,8 @@ export class ReadOrders {
     const isCurrent = shown.current !== undefined && !this.#reader.isLater(newer, shown.current);
     const isAnnounced = this.#asking.isSaidTwice(queued, answer);
     if (answer.isCached || !(isAnnounced || isCurrent)) return "stale";
-    const { accepted, isLast = false, hasBoth: isKept = false } = shown;
-    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || !isLast, isKept, accepted }, at);
+    const { accepted, isLast = false, hasBoth } = shown;
+    return this.#reader.takeBack(answer, { isAnnounced, isProven: isAnnounced || !isLast, hasBoth, accepted }, at);
   }
 
   get #timezone(): string {
