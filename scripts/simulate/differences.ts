@@ -207,6 +207,7 @@ function isContradictedByBatch({ service, versions, forms }: World, id: string, 
 /**
  * A page of fewer changes than ten is full of records without a timestamp, or with an absurd one, or with one from before what was asked, which a
  * record that is served as it stands keeps however often its order changes: nothing tells it from the feed's end, or from when to go on.
+ * Changes of one time beside such records tell as little: asked from that time, the service lists the same page.
  */
 export function isBehindUntold({ service, versions, forms }: World, sinceMs: number): boolean {
   if (forms.page >= 10 || (versions.bad.size < forms.page && versions.everOdd.size === 0)) return false;
@@ -217,15 +218,15 @@ export function isBehindUntold({ service, versions, forms }: World, sinceMs: num
       status === 200 &&
       servedIds.length >= forms.page &&
       (responseBody?.match(TIME_OF_CHANGE) === null ||
-        (servedIds.every((id) => versions.everOdd.has(id)) && isFromBefore(query, responseBody ?? ""))),
+        (servedIds.some((id) => versions.everOdd.has(id)) && timesSince(query, responseBody ?? "") <= 1)),
   );
 }
 
-/** Whether all changes of an answer bear times from before the one that it was asked from. */
-function isFromBefore(query: string, body: string): boolean {
+/** How many times the changes of an answer bear that do not lie before the one that it was asked from. */
+function timesSince(query: string, body: string): number {
   const since = new URLSearchParams(query).get("since") ?? undefined;
-  const times = [...body.matchAll(/"updated_at":(?:"([^"]*)"|(\d+))/g)];
-  return times.length > 0 && times.every(([, text, digits]) => isBefore(text ?? digits, since));
+  const times = [...body.matchAll(/"updated_at":(?:"([^"]*)"|(\d+))/g)].flatMap(([, text, digits]) => text ?? digits ?? []);
+  return new Set(times.filter((time) => !isBefore(time, since))).size;
 }
 
 /** Of a year or of seconds that a service's clock may show. */
