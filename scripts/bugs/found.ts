@@ -1205,4 +1205,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "mistype", slip: ["no scheme", "one slash"] } },
   },
+  {
+    ...one(
+      "what a service serves while its clock is behind proves that a lost batch has come again",
+      "src/batches/delivery-rows.ts",
+      "if (isBehindLoss(mark, { serviceMs, machineMs }))",
+      "if (isBehindLoss(mark, { serviceMs, machineMs }) && mark.id === 0)",
+    ),
+    draws: {
+      forms: { confirm: "all", date: true, redeliver: 60_000 },
+      step: { do: "skew", ms: [-3_600_000, -86_400_000] },
+    },
+  },
 ];

@@ -225,7 +225,9 @@ export function isBehindUntold({ service, versions, forms }: World, sinceMs: num
 /** How many times the changes of an answer bear that do not lie before the one that it was asked from. */
 function timesSince(query: string, body: string): number {
   const since = new URLSearchParams(query).get("since") ?? undefined;
-  const times = [...body.matchAll(/"updated_at":(?:"([^"]*)"|(\d+))/g)].flatMap(([, text, digits]) => text ?? digits ?? []);
+  const times = [...body.matchAll(/"updated_at":(?:"([^"]*)"|(\d+))/g)].flatMap(
+    ([, text, digits]) => text ?? digits ?? [],
+  );
   return new Set(times.filter((time) => !isBefore(time, since))).size;
 }
 
@@ -235,7 +237,7 @@ const TIME_OF_CHANGE = /"updated_at":"?(?:20\d\d-|1\d{9})/;
 export function missingOrders(world: World): Difference[] {
   const { versions, service, orders, forms } = world;
   const living = versions.ids.filter((id) => service.statusOf(id) !== undefined);
-  const missing = [...living, ...versions.bad.keys()].filter((id) => !orders.isKept(id));
+  const missing = [...living, ...versions.bad.keys()].filter((id) => !orders.isKept(id) && !orders.losses.has(id));
   // Under an unsafe reading these are judged apart.
   const isCounted = !isUnsafe(forms);
   return isCounted && missing.length > 0

@@ -88,6 +88,7 @@ const FOUND: readonly Found[] = [
   // A share of the few UTF-16 files only.
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
   { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
+  { tag: 0x5e7b, shares: { usual: 0.01, hostile: 0.03 }, draw: skewedAfterLoss },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -261,6 +262,40 @@ function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefin
       { after: forMs, do: "wait" },
       change(random),
       pass(),
+    ],
+  };
+}
+
+/** The service's clock is set back after the answer with a batch was lost: what it serves then comes again before the lost batch. */
+function skewedAfterLoss(random: Random, forms: Forms, world: WorldKind): Apart {
+  const ms = -pickOne(random, [HOUR, 24 * HOUR]);
+  const forMs = pickOne(random, world === "usual" ? [HOUR] : [HOUR, 6 * HOUR, 30 * HOUR]);
+  return {
+    forms: {
+      ...forms,
+      date: true,
+      handOut: "next",
+      redeliver: 60_000,
+      confirm: "all",
+      batchSize: 1,
+      cron: false,
+      leases: false,
+    },
+    steps: [
+      orders(1),
+      ...idle(2),
+      orders(2),
+      { after: 0, do: "net", on: "orders", fate: { kind: "reset", when: "after" } },
+      pass(),
+      ...(random() < 0.5 ? [pass()] : []),
+      { after: 0, do: "skew", ms, forMs },
+      pass(),
+      orders(1),
+      ...idle(2),
+      { after: 40 * MINUTE, do: "wait" },
+      ...idle(2),
+      { after: forMs, do: "wait" },
+      ...idle(2),
     ],
   };
 }

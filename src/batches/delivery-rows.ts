@@ -9,6 +9,7 @@ import { onlyRow } from "../database/only-row.ts";
 import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { leastAgoMs } from "../pass/machine-clock.ts";
 
 export interface OpenDelivery {
   /** When the oldest GET without an answer was sent. */
@@ -20,18 +21,20 @@ export interface OpenDelivery {
 /**
  * To be called before a GET. A GET that is still open has lost its answer: its delivery counts as lost until the
  * service has served everything once more from here. A time after the present is of a clock that was set back.
+ * @param date the service's clock, where it is known
  */
-export function openDelivery(store: Store, at: string): OpenDelivery {
+export function openDelivery(store: Store, at: string, date?: string): OpenDelivery {
   const row = onlyRow(
     store
       .prepare<{ openedAt: string; lost: number }>(
-        `INSERT INTO pull_mark (id, opened_at, is_open, lost) VALUES (1, ?, 1, 0)
+        `INSERT INTO pull_mark (id, opened_at, is_open, lost, service_ms) VALUES (1, ?, 1, 0, ?)
        ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1, opened_at = min(opened_at, excluded.opened_at),
+         service_ms = coalesce(max(service_ms, excluded.service_ms), service_ms, excluded.service_ms),
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
          first_served = CASE WHEN is_open THEN NULL ELSE first_served END
        RETURNING opened_at AS openedAt, lost`,
       )
-      .get(at),
+      .get(at, msOf(date) ?? null),
   );
   return { openedAt: row.openedAt, lost: row.lost === 1 };
 }
@@ -129,18 +132,67 @@ export function closeDelivery(store: Store): void {
   updateRows(store, openDeliveries, { isOpen: true }, { isOpen: false });
 }
 
+/** A batch that the service has served. */
+interface Served {
+  fingerprint: string;
+  /** Its row, where it was stored before. */
+  known: { id: number } | undefined;
+  /** The service's clock: the answer's `Date`, if it has one. */
+  date: string | undefined;
+  /** The machine's clock. */
+  machineMs: number;
+}
+
+/** A time as HTTP writes it, in milliseconds since 1970. */
+function msOf(date: string | undefined): number | undefined {
+  const ms = Date.parse(date ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A smaller step may be between two machines of the service. */
+const STEP_MS = 60_000;
+/** Then the service's time that was noted counts as the wrong one. */
+const BEHIND_MAX_MS = 86_400_000;
+
 /**
- * To be called when a served batch is stored; `known`: its row, where it was stored before. Returns whether the mark
- * was removed. A batch that was first served after the loss and comes again shows that the service has served
- * everything once more, including the lost delivery. One served before the loss shows nothing, because the service may
- * serve it before the lost one.
+ * Whether the service's clock is behind what it was since the loss. What is served then comes again before what was delivered
+ * earlier, because the time to deliver that again has not come by this clock.
  */
-export function settleDelivery(store: Store, fingerprint: string, known: { id: number } | undefined): boolean {
-  const ended = store
-    .prepare("DELETE FROM pull_mark WHERE lost = 1 AND (first_served = ? OR coalesce(last_batch_id, 0) < ?)")
-    .run(fingerprint, known?.id ?? -1).changes;
-  if (ended > 0) return true;
-  updateRows(store, openDeliveries, { lost: true, firstServed: null }, { firstServed: fingerprint });
+export function isBehindLoss(
+  mark: { serviceMs: number | null; behindMs: number | null },
+  { serviceMs, machineMs }: { serviceMs: number | undefined; machineMs: number },
+): boolean {
+  const isBehind =
+    serviceMs === undefined ? mark.behindMs !== null : serviceMs < (mark.serviceMs ?? serviceMs) - STEP_MS;
+  return isBehind && (mark.behindMs === null || leastAgoMs(mark.behindMs, machineMs) < BEHIND_MAX_MS);
+}
+
+/**
+ * To be called when a served batch is stored. Returns whether the mark was removed. A batch that was first served after
+ * the loss and comes again shows that the service has served everything once more, including the lost delivery. One
+ * served before the loss shows nothing, because the service may serve it before the lost one; nor does one that was served while
+ * the service's clock was behind.
+ */
+export function settleDelivery(store: Store, served: Served): boolean {
+  const mark = findRow(store, openDeliveries, { lost: true });
+  if (mark === undefined) return false;
+  const change = (set: Partial<typeof mark>) => updateRows(store, openDeliveries, {}, set);
+  const { fingerprint, known, machineMs } = served;
+  const serviceMs = msOf(served.date);
+  if (isBehindLoss(mark, { serviceMs, machineMs })) {
+    change({ behindMs: mark.behindMs ?? machineMs, firstServed: null });
+    return false;
+  }
+  if (mark.behindMs !== null) {
+    countAnew(store, served);
+    return false;
+  }
+  if (mark.firstServed === fingerprint || (known !== undefined && known.id > (mark.lastBatchId ?? 0))) {
+    clearDelivery(store);
+    return true;
+  }
+  const latestMs = Math.max(mark.serviceMs ?? 0, serviceMs ?? 0);
+  change({ firstServed: mark.firstServed ?? fingerprint, serviceMs: latestMs === 0 ? null : latestMs });
   return false;
 }
 
@@ -150,9 +202,17 @@ export function settleDelivery(store: Store, fingerprint: string, known: { id: n
  */
 export function loseAgain(store: Store, lostAt: string | undefined): void {
   if (lostAt !== undefined && loadDelivery(store) === undefined) openDelivery(store, lostAt);
+  countAnew(store, {});
+}
+
+/** From here on the service has to serve everything once more, whatever it has served since the loss. */
+function countAnew(store: Store, { fingerprint, date }: Partial<Served>): void {
   store
-    .prepare("UPDATE pull_mark SET first_served = NULL, last_batch_id = (SELECT max(id) FROM batches) WHERE lost = 1")
-    .run();
+    .prepare(
+      `UPDATE pull_mark SET first_served = ?, last_batch_id = (SELECT max(id) FROM batches), service_ms = ?,
+         behind_ms = NULL WHERE lost = 1`,
+    )
+    .run(fingerprint ?? null, msOf(date) ?? null);
 }
 
 /** A person has decided that nothing is missing. */

@@ -668,6 +668,8 @@ export const openDelivery = sqliteTable("pull_mark", {
   lost: flag("lost").notNull(),
   lastBatchId: integer("last_batch_id"),
   firstServed: text("first_served"),
+  serviceMs: real("service_ms"),
+  behindMs: real("behind_ms"),
 });
 
 export const seenChanges = sqliteTable("seen_changes", {

@@ -243,12 +243,12 @@ export class PullOrders implements Job {
   }
 
   async #openMark(signal: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#context;
+    const { store, client, clock, log } = this.#context;
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => {
       replaceNote(store, { mayBeLost: this.#mayBeLost || !confirmNames(this.#options.rules.confirm) });
       countAsked(store.db);
-      return openDelivery(store, at);
+      return openDelivery(store, at, client.serviceNow);
     });
     if (!mark.lost) this.#lost = undefined;
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;

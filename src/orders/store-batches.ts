@@ -410,9 +410,14 @@ export class StoreBatches {
     const known = batch.known === undefined ? undefined : loadBatchOf(store, batch.known.id);
     if (batch.fresh) {
       closeDelivery(store);
-      const isSame = known?.fingerprint === batch.fingerprint;
-      if (read.namesOthers !== true && settleDelivery(store, batch.fingerprint, isSame ? known : undefined))
-        deleteHold(store, "orders", "hand-out lost");
+      const { fingerprint } = batch;
+      const served = {
+        fingerprint,
+        known: known?.fingerprint === fingerprint ? known : undefined,
+        date: batch.date,
+        machineMs: this.#context.clock.monotonicMs(),
+      };
+      if (read.namesOthers !== true && settleDelivery(store, served)) deleteHold(store, "orders", "hand-out lost");
     }
     if (known !== undefined) {
       const claimed = batch.fresh ? claimBatch(store, known, batch.account ?? this.#rules.account) : known;

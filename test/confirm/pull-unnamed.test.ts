@@ -95,6 +95,48 @@ describe("a confirm that names nothing", () => {
 });
 
 describe("a lost answer of GET while confirms name nothing", () => {
+  /** The service loses an answer, delivers the next batch, and sets its clock back by an hour before it delivers another one. */
+  async function startSetBack(): Promise<TestBridge> {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    await t.run("orders");
+    t.sandbox.service.setOptions({ clockOffsetMs: -3_600_000 });
+    createOrders(t, 1);
+    await t.run("orders");
+    return t;
+  }
+
+  /** The batch from after the step has come again, and the lost one has not. */
+  async function passMinute(t: TestBridge): Promise<void> {
+    t.clock.advance(61_000);
+    await t.run("orders");
+  }
+
+  itWhole("is not proved to have come again by what a service serves whose clock was set back", async () => {
+    const t = await startSetBack();
+    await passMinute(t);
+    expect(confirmBodies(t)).toEqual([]);
+    expect(orderCount(t)).toBe(2);
+    t.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    await passMinute(t);
+    await passMinute(t);
+    await passMinute(t);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
+    expectComplete(t);
+  });
+
+  it("waits no longer than a day for a clock that stays behind", async () => {
+    const t = await startSetBack();
+    t.clock.advance(86_400_000);
+    await passMinute(t);
+    await passMinute(t);
+    await passMinute(t);
+    expect(batchStates(t)).toEqual(["confirmed", "confirmed", "confirmed"]);
+    expectComplete(t);
+  });
+
   itWhole("lets no confirm go until the lost batch and those after it have come", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 2 });
     createOrders(t, 6);

@@ -52,6 +52,8 @@ const SQL = {
   twice: "SELECT order_id FROM order_events WHERE kind = 'created' GROUP BY order_id HAVING count(*) > 1",
 };
 
+const MINUTE_MS = 60_000;
+
 export class OrderInvariants {
   readonly #scene: Scene;
   readonly #isUnsafe: boolean;
@@ -134,8 +136,18 @@ export class OrderInvariants {
     }
     const missing = covered.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
-    if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
+    if (this.#isUnsafe || this.#isSetBackUntold()) for (const id of missing) this.losses.add(id);
     else this.#scene.fail(2, `a confirm leaves for orders that are not on disk: ${missing.join(", ")}`);
+  }
+
+  /**
+   * The clock of a service without `Date` was set back: it serves again in another order, which nothing shows, so that what comes again
+   * does not prove that a lost answer has come again.
+   */
+  #isSetBackUntold(): boolean {
+    const { forms, service } = this.#scene;
+    const { entries } = service.ledger;
+    return !forms.date && entries.some(({ at }, place) => at < (entries[place - 1]?.at ?? 0) - MINUTE_MS);
   }
 
   onTold({ route, fate }: Sent, told: Told) {
@@ -165,7 +177,7 @@ export class OrderInvariants {
     for (const id of effect.orderIds) this.#scene.journal.confirmed.add(id);
     const missing = effect.orderIds.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
-    if (this.#isUnsafe) for (const id of missing) this.losses.add(id);
+    if (this.#isUnsafe || this.#isSetBackUntold()) for (const id of missing) this.losses.add(id);
     else this.#scene.fail(1, `confirmed and not on disk: ${missing.join(", ")}`);
   }
 
