@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { loseDelivery } from "../backup/settle.ts";
 import { exampleConfig } from "../config/example.ts";
 import { type LoadedConfig, loadConfig, parseConfig } from "../config/load.ts";
 import { loadable, proposalLines } from "../config/proposal.ts";
@@ -14,6 +15,7 @@ import { asOwnerOf, becomeOwnerOf } from "../platform/become-owner.ts";
 import { systemClock } from "../platform/clock.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { makeFolder, placeFile } from "../platform/place-file.ts";
+import { isoTime } from "../platform/ports.ts";
 import type { CheckResult } from "../probe/check-result.ts";
 import { configFlag } from "./call.ts";
 import { describeCheck } from "./check.ts";
@@ -187,14 +189,27 @@ function freeListen(file: string, { terminal }: Call): string | null {
  */
 function makeDatabase(loaded: LoadedConfig, { force }: InitOptions): boolean {
   const file = loaded.config.database.path;
-  if (force !== true) hasDatabase(loaded);
+  const isGone = isDatabaseGone(loaded, force === true);
   const isNew = !existsSync(file);
   makeFolder(path.dirname(file));
   using store = openDatabase(loaded, "command");
   // The progress note of a former database does not apply to a new one.
   if (isNew) removeNote(store.path);
+  // The former one may have noted that an answer of `GET /orders` was lost: a confirm that names nothing would cover it.
+  if (isGone) loseDelivery(store, isoTime(systemClock.nowMs()));
   checkAccount(store, loaded);
   return isNew;
+}
+
+/** @throws BridgeError `database_refused` without `--force`, where there was one before and it is gone */
+function isDatabaseGone(loaded: LoadedConfig, isForced: boolean): boolean {
+  try {
+    hasDatabase(loaded);
+    return false;
+  } catch (error) {
+    if (!isForced || !(error instanceof BridgeError)) throw error;
+    return true;
+  }
 }
 
 /**

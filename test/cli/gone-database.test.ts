@@ -75,6 +75,8 @@ describe("a database that is gone, where there was one before", () => {
     expect(await runCommand(init)).toMatchObject({ code: 78, err: expect.stringContaining("init --force") });
     expect([existsSync(shop.database), existsSync(shop.configFile)]).toEqual([false, false]);
     expect(await runCommand([...init, "--force"])).toMatchObject({ code: 0 });
-    expect(existsSync(shop.database)).toBe(true);
+    // The former one may have known that an answer was lost.
+    const [noted] = shop.rows<{ value: string }>("SELECT value FROM meta WHERE key = 'unanswered'");
+    expect(JSON.parse(noted?.value ?? "null")).toMatchObject({ isLost: true });
   });
 });
