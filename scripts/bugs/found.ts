@@ -143,7 +143,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "the same orders under another name taken for others",
-      "src/orders/store-batches.ts",
+      "src/orders/write-batch.ts",
       "known === undefined && fresh ? this.#repeated.find(",
       "known === undefined && !fresh ? this.#repeated.find(",
     ),
@@ -1080,13 +1080,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/confirm/reused-names.test.ts",
     "a batch of which nothing could be read shows that its name is used again",
     { in: "#storeAll", find: "isNew: isNew && isCreated", replace: "isNew" },
-    "src/orders/store-batches.ts",
+    "src/orders/write-batch.ts",
   ),
   tested(
     "test/confirm/reused-names.test.ts",
     "a part of a batch that names what it leaves out shows that everything was served again",
     { in: "#saveBatch", find: "read.namesOthers !== true &&", replace: "" },
-    "src/orders/store-batches.ts",
+    "src/orders/write-batch.ts",
   ),
   tested(
     "test/pass/first-looks.test.ts",
@@ -1217,4 +1217,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       step: { do: "skew", ms: [-3_600_000, -86_400_000] },
     },
   },
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a page without orders taken for the end of its batch",
+    { in: "readPage", find: "elements.length === 0 ? 1 :", replace: "elements.length === 0 ? 0 :" },
+    "src/orders/read-batch.ts",
+  ),
 ];

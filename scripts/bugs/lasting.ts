@@ -8,7 +8,7 @@ const ACCEPTANCE = "src/service/acceptance.ts";
 const READS = "src/updates/reads/read-orders.ts";
 const REFUSALS = "src/feeds/send/refusal-trial.ts";
 const LEVEL = "src/config/feed-level.ts";
-const BATCHES = "src/orders/store-batches.ts";
+const BATCHES = "src/orders/write-batch.ts";
 const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */

@@ -119,10 +119,11 @@ export class BatchPagesReader {
       records: new Set<string>(),
       bodies: new Set<string>(),
     };
-    const read = { size: 0, count: 0, empty: 0, isFollowed: false, isAmbiguous: false, beside, ...sets };
+    const read = { size: 0, count: 0, emptyPages: 0, empty: 0, isFollowed: false, isAmbiguous: false, beside, ...sets };
     const add = (page: ReadBatch | ReadPage) => {
       read.bodies.add(digestOf(page));
       read.count += 1;
+      if (page.records.length === 0) read.emptyPages += 1;
       read.size += page.records.length;
       if (read.count > 1 && "beside" in page) {
         beside.push(...page.beside);
@@ -147,15 +148,14 @@ export class BatchPagesReader {
       // Until it is known to be of this batch, it is as any other answer that may not be served again.
       if (first === undefined) this.#pages.wait(answer);
       const page = await this.#reader.readPage(answer, this.#signal);
-      if (first === undefined && page !== undefined && isAnother(page, batch))
-        throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (page !== undefined && isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
-      const isStored = page === undefined || before?.bodies.has(digestOf(page));
+      if (first === undefined && isAnother(page, batch)) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
+      if (isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      const isEmpty = page.records.length === 0;
+      const isStored = isEmpty || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);
       this.#pages.wait(undefined);
       // Nothing where the batch was: the number of a page is not what the service takes it for.
-      if (page === undefined && first === undefined) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (page === undefined) break;
+      if (isEmpty && first === undefined) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
       // A batch of its own, which is served as one.
       read.isFollowed =
@@ -170,7 +170,8 @@ export class BatchPagesReader {
       isElsewhere = page.isElsewhere === true;
       query = read.count < (page.last ?? Number.POSITIVE_INFINITY) ? page.next : undefined;
     }
-    return { ...read, renamed, ...(besideFirst !== undefined && { besideFirst }) };
+    // Which of several there is, a page without records does not show.
+    return { ...read, count: read.count - read.emptyPages, renamed, ...(besideFirst !== undefined && { besideFirst }) };
   }
 }
 

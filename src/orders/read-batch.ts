@@ -205,19 +205,22 @@ export class BatchReader {
     return findNextPage(metadata, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
   }
 
-  /** Another page of a batch. Undefined: it has no records. */
-  async readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadPage | undefined> {
+  /**
+   * Another page of a batch. One without a list is empty as well: the page before named it, so that it counts as a record that the
+   * service could not write.
+   */
+  async readPage(answer: ServiceAnswer, signal: AbortSignal): Promise<ReadPage> {
     const { clock } = this.#context;
     const rules = this.#rules;
     const list = await readInTurns(clock, answer, readListInSlices(answer, rules.batchOrders), signal);
-    if (list.elements === undefined) return undefined;
+    const { elements = [] } = list;
     const bytes = list.mended?.bytes ?? answer.body;
     const batchId = readBatchId(bytes, list.root, { ...rules, batchIdRequired: false });
-    const read = await this.#readRecords(answer, { ...list, elements: list.elements, batchId }, signal);
+    const read = await this.#readRecords(answer, { ...list, elements, batchId }, signal);
     const { fields: beside, ...metadata } = await this.#readMetadata(answer, list, signal);
     const next = this.#findNext({ ...metadata, fields: beside }, batchId ?? "");
     const error = list.error === undefined ? partOf(next) : reportedError(list.error);
-    const empty = countEmptyRecords(bytes, list.elements);
+    const empty = elements.length === 0 ? 1 : countEmptyRecords(bytes, elements);
     const { query, last, isElsewhere } = next ?? {};
     return { ...read, head: answer, error, next: query, last, isElsewhere, beside, empty };
   }

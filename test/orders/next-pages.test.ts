@@ -116,16 +116,55 @@ describe("a batch whose answer names a next page", () => {
     expect(t.rows("SELECT order_count AS n FROM batches")).toEqual([{ n: 2 }]);
   });
 
-  itWhole("is whole where nothing follows, or a batch of its own", async () => {
-    for (const last of [{ ids: [] }, { ids: ["own"], beside: { batch_id: "b-2" } }]) {
+  itWhole("is whole where a batch of its own follows", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?after=2` } },
+      "after=2": { ids: ids.slice(2), beside: { batch_id: "b-2" } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  it("waits an hour where a page that was named holds nothing, as where a record holds nothing", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 2);
+    serve({ "": { ids, beside: { next: `${PATH}?after=2` } }, "after=2": { ids: [] } });
+    for (let minutes = 0; minutes < 60; minutes += 20) {
+      expect((await t.run("orders")).error).toMatchObject({ text: { id: "orders.emptyRecords" } });
+      expect([orderCount(t), isConfirmed()]).toEqual([2, false]);
+      t.clock.advance(1_200_000);
+    }
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  it.each<[string, Page]>([
+    ["an empty list", { ids: [] }],
+    ["an empty list that names the page after it", { ids: [], beside: { next: `${PATH}?page=3` } }],
+    ["nothing", { ids: [], status: 204 }],
+    ["maintenance", { ids: [], beside: { maintenance: true } }],
+  ])("is confirmed only once a page that held %s for a time has its orders", async (_, empty) => {
+    for (const naming of [
+      (page: number) => ({ next: `${PATH}?page=${page + 1}` }),
+      (page: number) => ({ page, pages: 3 }),
+      (page: number) => ({ page, has_more: true }),
+    ]) {
       const { t, serve, isConfirmed } = await start();
-      const ids = createOrders(t, 3);
-      serve({
-        "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?after=2` } },
-        "after=2": { ...last, ids: last.ids.map(() => ids[2] as string) },
-      });
+      const ids = createOrders(t, 6);
+      const pages: Record<string, Page> = {
+        "": { ids: ids.slice(0, 2), beside: naming(1) },
+        "page=2": { ids: ids.slice(2, 4), beside: naming(2) },
+        "page=3": { ids: ids.slice(4), beside: { page: 3, pages: 3 } },
+      };
+      serve({ ...pages, "page=2": empty });
+      expect((await t.run("orders")).error).not.toBeNull();
+      expect(isConfirmed()).toBe(false);
+      serve(pages);
+      t.clock.advance(60_000);
       expect((await t.run("orders")).error).toBeNull();
-      expect(isConfirmed()).toBe(true);
+      expect([orderCount(t), isConfirmed()]).toEqual([6, true]);
     }
   });
 
