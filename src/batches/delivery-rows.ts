@@ -16,6 +16,8 @@ export interface OpenDelivery {
   openedAt: string;
   /** The answer of an earlier GET is missing: what it delivered is not stored. */
   lost: boolean;
+  /** When the newest GET was sent whose answer is missing, if it is another one. */
+  lostAt: string | null;
 }
 
 /**
@@ -26,17 +28,18 @@ export interface OpenDelivery {
 export function openDelivery(store: Store, at: string, date?: string): OpenDelivery {
   const row = onlyRow(
     store
-      .prepare<{ openedAt: string; lost: number }>(
-        `INSERT INTO pull_mark (id, opened_at, is_open, lost, service_ms) VALUES (1, ?, 1, 0, ?)
+      .prepare<{ openedAt: string; lost: number; lostAt: string | null }>(
+        `INSERT INTO pull_mark (id, opened_at, is_open, lost, service_ms, asked_at) VALUES (1, @at, 1, 0, @service, @at)
        ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1, opened_at = min(opened_at, excluded.opened_at),
+         lost_at = CASE WHEN is_open THEN nullif(asked_at, opened_at) ELSE lost_at END, asked_at = excluded.asked_at,
          service_ms = coalesce(max(service_ms, excluded.service_ms), service_ms, excluded.service_ms),
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
          first_served = CASE WHEN is_open THEN NULL ELSE first_served END
-       RETURNING opened_at AS openedAt, lost`,
+       RETURNING opened_at AS openedAt, lost, lost_at AS lostAt`,
       )
-      .get(at, msOf(date) ?? null),
+      .get({ at, service: msOf(date) ?? null }),
   );
-  return { openedAt: row.openedAt, lost: row.lost === 1 };
+  return { ...row, lost: row.lost === 1 };
 }
 
 /**
@@ -117,7 +120,7 @@ export function replaceNote(store: Store, { mayBeLost }: { mayBeLost: boolean })
 
 export function loadDelivery(store: Store): OpenDelivery | undefined {
   const row = findRow(store, openDeliveries, {});
-  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost };
+  return row === undefined ? undefined : { openedAt: row.openedAt, lost: row.lost, lostAt: row.lostAt };
 }
 
 /**
@@ -215,7 +218,24 @@ function countAnew(store: Store, { fingerprint, date }: Partial<Served>): void {
     .run(fingerprint ?? null, msOf(date) ?? null);
 }
 
-/** A person has decided that nothing is missing. */
 export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});
+}
+
+/**
+ * A person has decided that nothing is missing of what was lost until now. The GET that is open may still lose its answer. Returns the
+ * time of the newest loss instead, where it is later than the hold and the person was not told of it: the next call ends it.
+ */
+export function giveUpLost(store: Store, { since }: { since: string | undefined }): string | undefined {
+  const mark = findRow(store, openDeliveries, {});
+  if (mark === undefined) return undefined;
+  const { lostAt, toldAt, askedAt, openedAt } = mark;
+  if (lostAt !== null && since !== undefined && lostAt >= since && lostAt !== toldAt) {
+    updateRows(store, openDeliveries, {}, { toldAt: lostAt });
+    return lostAt;
+  }
+  deleteRows(store, openDeliveries, { isOpen: false });
+  const left = { lost: false, lostAt: null, firstServed: null, openedAt: askedAt ?? openedAt };
+  updateRows(store, openDeliveries, {}, left);
+  return undefined;
 }

@@ -1,4 +1,4 @@
-import { clearDelivery } from "../batches/delivery-rows.ts";
+import { giveUpLost } from "../batches/delivery-rows.ts";
 import { acceptMetadata, isListDoubted } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -57,11 +57,11 @@ export const resume: Command<{ area: string; hold: string | undefined }> = async
   const enabled = jobs.filter((job) => isSwitchedOn(job, loaded));
   if (jobs.length > 0 && enabled.length === 0) throw switchedOff(area);
   using store = openExisting(loaded);
-  const { lifted, left, switched } = store.write(() => lift(store, { area, hold }, loaded));
+  const { lifted, left, switched, lostAt } = store.write(() => lift(store, { area, hold }, loaded));
   const asked = lifted.length > 0 && askDaemon(store, enabled);
   const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
   if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
-  else for (const line of describe({ area, hold, lifted, asked, waiting, switched })) call.terminal.out(line);
+  else for (const line of describe({ area, hold, lifted, asked, waiting, switched, lostAt })) call.terminal.out(line);
   return left.length === 0 ? EXIT.ok : EXIT.attention;
 };
 
@@ -72,10 +72,12 @@ interface Outcome {
   asked: boolean;
   waiting: readonly { reason: string; command: string }[];
   switched: Switched | undefined;
+  lostAt: string | undefined;
 }
 
-function describe({ area, hold, lifted, asked, waiting, switched }: Outcome): Message[] {
+function describe({ area, hold, lifted, asked, waiting, switched, lostAt }: Outcome): Message[] {
   const stays = waiting.map(({ reason, command }) => {
+    if (reason === "hand-out lost" && lostAt !== undefined) return m.command.lostSince({ area, at: lostAt, command });
     const ending = endingOf(reason);
     if (typeof ending === "string") return m.command.guardWaits({ area, command });
     return m.command.holdStays({ area, reason, states: ending.states(), command });
@@ -118,7 +120,7 @@ function lift(
   store: Store,
   { area, hold }: { area: string; hold: string | undefined },
   loaded: LoadedConfig,
-): { lifted: string[]; left: string[]; switched?: Switched | undefined } {
+): { lifted: string[]; left: string[]; switched?: Switched | undefined; lostAt?: string } {
   if (area === "account" || area === "observations") {
     const isMeant = hold === undefined || hold === area;
     if (!isMeant) return { lifted: [], left: [] };
@@ -127,6 +129,9 @@ function lift(
   }
   const endpoints = endpointsOf(area, loaded);
   const { lifted, left } = planLift(standingReasons(store, area, endpoints), hold);
+  // The person gives up the batches whose answers were lost, so that confirms continue.
+  const lostAt = lifted.includes("hand-out lost") ? giveUpShown(store, area) : undefined;
+  if (lostAt !== undefined) return { lifted: [], left: [...left, ...lifted], lostAt };
   for (const reason of lifted) {
     deleteHold(store, area, reason);
     if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
@@ -136,14 +141,18 @@ function lift(
       if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
       acceptMetadata(store, area);
     }
-    // The person gives up the batch whose answer was lost, so that confirms continue.
-    if (reason === "hand-out lost") clearDelivery(store);
   }
   for (const feed of FEED_NAMES) {
     if (area !== "imports" && area !== feed) continue;
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
   }
   return { lifted, left };
+}
+
+/** The time of the newest loss, where the person was not told of it. */
+function giveUpShown(store: Store, area: string): string | undefined {
+  const since = loadHoldsOf(store, area).find(({ reason }) => reason === "hand-out lost")?.since;
+  return giveUpLost(store, { since });
 }
 
 function standingReasons(store: Store, area: string, endpoints: readonly string[]): HoldReason[] {

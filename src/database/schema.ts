@@ -670,6 +670,9 @@ export const openDelivery = sqliteTable("pull_mark", {
   firstServed: text("first_served"),
   serviceMs: real("service_ms"),
   behindMs: real("behind_ms"),
+  askedAt: text("asked_at"),
+  lostAt: text("lost_at"),
+  toldAt: text("told_at"),
 });
 
 export const seenChanges = sqliteTable("seen_changes", {

@@ -253,7 +253,8 @@ export class PullOrders implements Job {
     if (!mark.lost) this.#lost = undefined;
     if (!mark.lost || !this.#hasWaited(mark.openedAt)) return;
     if (confirmNames(this.#options.rules.confirm) && loadNewestDue(store) === undefined) return;
-    const detail = m.orders.answerLost({ at: mark.openedAt });
+    const { openedAt: first, lostAt: last } = mark;
+    const detail = last === null ? m.orders.answerLost({ at: first }) : m.orders.answersLost({ at: first, last });
     const isNew = await commit(this.#context, signal, () =>
       saveHold(store, {
         area: "orders",

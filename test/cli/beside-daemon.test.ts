@@ -121,7 +121,7 @@ describe("beside a running daemon", PATIENT, () => {
     shop.write("UPDATE pull_mark SET opened_at = '2026-01-01T00:00:00.000Z'");
     const held = await shop.command("sync", "orders");
     expect(held.code).toBe(2);
-    expect(held.err).toMatch(/^orders: held \(hand-out lost\): An answer of GET \/orders was lost/m);
+    expect(held.err).toMatch(/^orders: held \(hand-out lost\): Answers of GET \/orders were lost from 2026-01-01/m);
     expect(shop.sandbox.ledger.ofKind("confirm")).toEqual([]);
     expect((await shop.command("status")).out).toContain("an answer with orders was lost, and confirms wait");
     // Another trouble beside it: to answer that one says nothing of the orders that were lost.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openDelivery } from "../../src/batches/delivery-rows.ts";
+import { closeDelivery, giveUpLost, loadDelivery, openDelivery } from "../../src/batches/delivery-rows.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -424,5 +424,34 @@ describe("confirms that name their batch, and later nothing", () => {
     expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 1 } });
     expect([mark(t), holds(t)]).toEqual([null, []]);
     expectComplete(t);
+  });
+});
+
+describe("a loss that a person gives up", () => {
+  const at = (minute: number) => `2026-03-01T12:0${minute}:00.000Z`;
+
+  it("is one that the hold has named, or that the command has named before", async () => {
+    const { store } = (await start()).bridge;
+    const give = () => store.write(() => giveUpLost(store, { since: at(2) }));
+    store.write(() => openDelivery(store, at(0)));
+    expect(store.write(() => openDelivery(store, at(1)))).toEqual({ openedAt: at(0), lost: true, lostAt: null });
+    store.write(() => closeDelivery(store));
+    // Another one is lost after the hold began.
+    store.write(() => openDelivery(store, at(3)));
+    expect(store.write(() => openDelivery(store, at(4)))).toEqual({ openedAt: at(0), lost: true, lostAt: at(3) });
+    store.write(() => closeDelivery(store));
+    expect(give()).toBe(at(3));
+    expect(loadDelivery(store)?.lost).toBe(true);
+    expect(give()).toBeUndefined();
+    expect(loadDelivery(store)).toBeUndefined();
+  });
+
+  it("is not that of a request which is still open", async () => {
+    const { store } = (await start()).bridge;
+    store.write(() => openDelivery(store, at(0)));
+    store.write(() => openDelivery(store, at(1)));
+    expect(store.write(() => giveUpLost(store, { since: at(2) }))).toBeUndefined();
+    expect(loadDelivery(store)).toEqual({ openedAt: at(1), lost: false, lostAt: null });
+    expect(store.write(() => openDelivery(store, at(3)))).toEqual({ openedAt: at(1), lost: true, lostAt: null });
   });
 });

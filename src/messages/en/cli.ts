@@ -75,6 +75,8 @@ export const command = {
   holdStays: ({ area, reason, states, command }: { area: string; reason: string; states: Said; command: string }) =>
     `${area}: "${reason}" stays. To lift it states ${states}; then: ${command}`,
   nothingHeld: ({ area }: { area: string }) => `${area}: nothing was held.`,
+  lostSince: ({ area, at, command }: { area: string; at: string; command: string }) =>
+    `${area}: another answer of GET /orders was lost at ${at}, after this hold began. Compare the orders since then as well, and give the command again: ${command}`,
   noHold: ({ area, hold }: { area: string; hold: string }) => `${area}: no hold "${hold}" stands.`,
   observationsRead: ({ names }: { names: readonly string[] }) =>
     `observations: not shown any more (${names.join(", ")}).`,

@@ -67,6 +67,8 @@ export const command = {
   holdStays: ({ area, reason, states, command }) =>
     `${area}: «${reason}» не снято. Снять — значит подтвердить, что ${states}; затем: ${command}`,
   nothingHeld: ({ area }) => `${area}: остановок не было.`,
+  lostSince: ({ area, at, command }) =>
+    `${area}: уже после начала остановки, в ${at}, потерян ещё один ответ на GET /orders. Сверьте заказы и с этого времени, затем повторите команду: ${command}`,
   noHold: ({ area, hold }) => `${area}: остановки «${hold}» нет.`,
   observationsRead: ({ names }) => `observations: больше не показывается (${names.join(", ")}).`,
   nothingWaits: ({ name }) => `${name}: разрешения ничто не ждёт.`,
