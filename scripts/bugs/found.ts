@@ -1223,4 +1223,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "readPage", find: "elements.length === 0 ? 1 :", replace: "elements.length === 0 ? 0 :" },
     "src/orders/read-batch.ts",
   ),
+  {
+    ...one(
+      "orders are asked for while a confirm that covers everything may still be carried out",
+      "src/orders/pull-orders.ts",
+      "if (!isWaiting && this.#confirms.mayArrive)",
+      "if (!isWaiting && this.#confirms.mayArrive && batches < 0)",
+    ),
+    draws: { forms: { confirm: "all" }, step: { do: "net", on: "confirm" } },
+  },
 ];

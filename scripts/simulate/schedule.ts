@@ -213,9 +213,8 @@ function chooseFate(random: Random, on: Asked, forms: Forms): Fate {
       return { kind, when };
     case "late": {
       const ms = integerBetween(random, 100, on === "import" ? 119_000 : 14_000);
-      // Where a confirm names nothing, a late one confirms unseen orders, and a delivery requested long ago is
-      // confirmed by the next confirm: no client can prevent either.
-      const isUnsafe = (on === "confirm" || on === "orders") && !namesBatches(forms);
+      // Where a confirm names nothing, a delivery requested long ago is confirmed by the next one: no client can prevent that.
+      const isUnsafe = on === "orders" && !namesBatches(forms);
       return isUnsafe ? { kind: "reset", when } : { kind, ms };
     }
     case "slow":

@@ -35,6 +35,7 @@ import {
 import { ConfirmWaits, FAILURES_IN_ROW_MAX, idsOf, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
+import { OpenConfirm } from "./open-confirm.ts";
 import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
@@ -72,6 +73,9 @@ export class ConfirmBatches {
   readonly #late: LateOrders;
   readonly #lost: LostAnswers;
   readonly #again: ServedAgain;
+  readonly #open: OpenConfirm;
+  /** The outcome of the confirm that was sent last is known. */
+  #isKnown = false;
   /** The last pass in which a batch was served. */
   #servedIn: PullPass | undefined;
   /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
@@ -81,7 +85,7 @@ export class ConfirmBatches {
 
   constructor(
     context: JobContext,
-    { confirm: form, account }: { confirm: ConfirmForm; account: string },
+    { confirm: form, account, requestMs }: { confirm: ConfirmForm; account: string; requestMs: number },
     late: LateOrders,
   ) {
     this.#context = context;
@@ -92,6 +96,7 @@ export class ConfirmBatches {
     this.#late = late;
     this.#lost = new LostAnswers(context, form);
     this.#again = new ServedAgain(context, form);
+    this.#open = new OpenConfirm(context, { form, requestMs });
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
   }
 
@@ -115,6 +120,11 @@ export class ConfirmBatches {
   /** An answer of `GET /orders` is missing, in this process or the one before: see {@link LostAnswers}. */
   async noteLost(signal: AbortSignal): Promise<void> {
     await this.#lost.noteLost(signal);
+  }
+
+  /** A confirm that covers everything delivered may still be carried out: what is delivered now would be covered unseen. */
+  get mayArrive(): boolean {
+    return this.#open.mayArrive;
   }
 
   /** Another request has just failed: after one failed confirm the pass stops confirming. */
@@ -229,6 +239,7 @@ export class ConfirmBatches {
   async #commit<T>(pass: PullPass, fn: () => T): Promise<T> {
     const result = await commit(this.#context, pass.signal, () => {
       this.#waits.save();
+      if (this.#isKnown) this.#open.end();
       return fn();
     });
     this.#waits.noteSaved();
@@ -261,17 +272,26 @@ export class ConfirmBatches {
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return undefined;
     if (!isServed && this.#lost.isHeld(row)) return undefined;
     if (this.#mayCoverLost(row.batchId)) return undefined;
+    const coversAll = this.#open.coversAll(row.batchId);
+    if (coversAll && this.#open.mayArrive) return undefined;
     pass.attempted.add(row.id);
     const isCounted = !seenBefore && row.confirmAttempts > 0;
     // 2. Commit the attempt. Not for a refused batch that is served again, which would cost a write each time.
-    if (row.state === "stored" ? !isCounted : row.state === "refused" && !isServed)
-      await commit(this.#context, pass.signal, () => markConfirmBegun(store, row.id));
+    const isToCount = row.state === "stored" ? !isCounted : row.state === "refused" && !isServed;
+    if (isToCount || coversAll) {
+      await commit(this.#context, pass.signal, () => {
+        if (isToCount) markConfirmBegun(store, row.id);
+        if (coversAll) this.#open.begin();
+      });
+    }
+    this.#isKnown = false;
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     // 3. Only now send the confirm.
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
     if (sent === undefined) return undefined;
     const { outcome, ...part } = sent;
     // 4. Commit the outcome.
+    this.#isKnown = isKnown(outcome);
     await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
     return outcome;
   }
@@ -433,6 +453,13 @@ export class ConfirmBatches {
     if (this.#again.has(row.id)) this.#served.set(row.id, { row, pass });
     return this.#again.note(row.id);
   }
+}
+
+/** Whether the service has answered, or the confirm has not reached it. */
+function isKnown(outcome: Outcome): boolean {
+  return (
+    outcome.verdict === "confirmed" || !(outcome.failure instanceof ServiceError) || outcome.failure.effect === "none"
+  );
 }
 
 /** Whether the service refuses this batch, or no confirm of it can be made: not its credentials, nor a proxy's web page. */

@@ -30,9 +30,14 @@ interface Reuse {
 
 /** Whether the confirm of a name may cover orders of another answer. */
 export function isNameShared({ newest, hasOthers, reused }: NameUse): boolean {
-  if (newest === undefined || timesReused({ newest, reused }) >= REUSES_MIN) return true;
+  if (newest === undefined || isNameReused({ newest, hasOthers, reused })) return true;
   // Before there is a second name, it may be the name of all batches.
   return newest.name !== null && !hasOthers;
+}
+
+/** Whether names were used again: the confirm of one covers all that is delivered under it. */
+export function isNameReused(use: NameUse): boolean {
+  return timesReused(use) >= REUSES_MIN;
 }
 
 /** How often a name was used again, as far as that is not long ago. */

@@ -180,7 +180,8 @@ function hasFailed({ store }: JobContext, { name }: Job): boolean {
 export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
   const { orders, updates, service } = config;
   const account = accountOf({ service });
-  return compileOrderRules({ ...orders, account, timezone: service.timezone, updates, written });
+  const { timezone, timeouts } = service;
+  return compileOrderRules({ ...orders, account, timezone, requestMs: timeouts.total, updates, written });
 }
 
 /** The feeds that are switched on, in the order in which a backlog is sent. */

@@ -43,6 +43,7 @@ const PASSING = [
   "ahead",
   "called_cancelled",
   "confirms",
+  "open_confirm",
   "unnamed",
   "served_again",
   "repeated_batches",

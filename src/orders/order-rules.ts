@@ -18,6 +18,8 @@ export interface OrderSettings {
   line_extra: Readonly<Record<string, string>>;
   ignore: readonly string[];
   statuses: { cancelled: readonly string[]; closed: readonly string[] };
+  /** Time limit of a request to the service, in milliseconds. */
+  requestMs: number;
   updates: {
     changes: string;
     fields: Partial<Record<OrderField, string | undefined>>;
@@ -44,6 +46,8 @@ export interface OrderRules {
   carry: "changes" | "whole";
   confirm: ConfirmForm;
   confirmWaitMs: number;
+  /** Until so long after it was sent, a confirm of unknown outcome may be carried out. */
+  requestMs: number;
   plan: PlanRules;
   /** The answer must have a batch id: its path is configured, or the confirm needs it. */
   batchIdRequired: boolean;
@@ -87,6 +91,7 @@ export function compileOrderRules(settings: OrderSettings): OrderRules {
     carry: updates.carry,
     confirm,
     confirmWaitMs: settings.confirm.wait,
+    requestMs: settings.requestMs,
     plan: {
       // A new timestamp alone is no change of the order, and an id may change its case.
       ignore: [

@@ -146,6 +146,10 @@ export class PullOrders implements Job {
         pass.failure ??= noRoom;
         return true;
       }
+      if (!isWaiting && this.#confirms.mayArrive) {
+        pass.confirmFailure ??= new BridgeError("unavailable", m.orders.confirmMayArrive);
+        return true;
+      }
       const batch = await this.#pullOne(pass);
       if (batch === undefined || batch.seenBefore || batch.isLast === true) return true;
       if (this.#context.isStopping()) return false;

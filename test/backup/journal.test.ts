@@ -372,7 +372,7 @@ describe("the journal", () => {
     const before = sent();
     const confirms = new ConfirmBatches(
       context,
-      { confirm: compileConfirm({}), account: row.account ?? "" },
+      { confirm: compileConfirm({}), account: row.account ?? "", requestMs: 60_000 },
       new LateOrders(context, { timezone: "UTC", overlapMs: 600_000 }),
     );
     await confirms.confirm({ row, seenBefore: true }, beginPass(new AbortController().signal));

@@ -86,11 +86,50 @@ describe("a confirm that names nothing", () => {
   itWhole("covers every batch stored so far, and they end as confirmed together", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 3);
-    t.sandbox.faults.add({ match: { path: "confirm" }, times: 3, do: { kind: "status", status: 500 } });
-    await t.run("orders");
+    t.sandbox.faults.add({ match: { path: "confirm" }, times: 3, do: { kind: "status", status: 429 } });
+    for (let passes = 0; passes < 3; passes++) {
+      await t.run("orders");
+      t.clock.advance(600_000);
+    }
     expect(batchStates(t)).toEqual(["stored", "stored", "stored"]);
     expect(await t.run("orders")).toMatchObject({ counts: { confirmed: 3 } });
     expectComplete(t);
+  });
+
+  it.each([
+    ["within the process", false],
+    ["over a restart", true],
+  ] as const)(
+    "may be carried out until its time limit is over: nothing is asked for before, %s",
+    async (_, isRestarted) => {
+      const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+      createOrders(t, 2);
+      t.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 504 } });
+      await t.run("orders");
+      if (isRestarted) await t.restart();
+      const asked = () => t.sandbox.ledger.ofKind("orders").length;
+      const before = asked();
+      t.clock.advance(50_000);
+      expect((await t.run("orders")).error).toMatchObject({ text: { id: "orders.confirmMayArrive" } });
+      expect([asked(), confirmBodies(t).length]).toEqual([before, 1]);
+      t.clock.advance(10_000);
+      expect(await t.run("orders")).toMatchObject({ error: null, counts: { created: 1, confirmed: 2 } });
+      expectComplete(t);
+    },
+  );
+
+  it("is over at once where the service has answered it, or it has not left", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    for (const fault of [
+      { kind: "status", status: 409 },
+      { kind: "status", status: 403 },
+    ] as const) {
+      createOrders(t, 1);
+      t.sandbox.faults.add({ match: { path: "confirm" }, do: fault });
+      await t.run("orders");
+      expect(t.rows("SELECT 1 FROM meta WHERE key = 'open_confirm'")).toEqual([]);
+      t.clock.advance(3_600_000);
+    }
   });
 });
 

@@ -66,6 +66,8 @@ export const orders = {
     `An answer of GET /orders was lost at ${at} and has not been served again. Confirms wait, because they would confirm it unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"`,
   answersLost: ({ at, last }: { at: string; last: string }) =>
     `Answers of GET /orders were lost from ${at} to ${last} and have not been served again. Confirms wait, because they would confirm them unseen. Compare the orders on the site with the database, then: erp-bridge resume orders --hold "hand-out lost"`,
+  confirmMayArrive:
+    "The outcome of the last confirm is unknown, and it covers everything that was delivered. No orders are asked for until its time limit is over.",
   tooManyKeys: ({ max }: { max: number }) => `The answer is an object of more than ${max} keys.`,
   reportsError: ({ words }: { words: string }) => `The answer reports an error: ${words}`,
   notList: ({ path, what }: { path: string; what: Said }) => `${path} of the answer is no list but ${what}.`,

@@ -1,0 +1,60 @@
+/*
+ * A confirm that covers everything delivered, and whose outcome is unknown: the service may still carry it out until the time limit of the
+ * request. What it delivers before then would be covered as well, before it is stored; so nothing is asked for, and the confirm is not
+ * repeated.
+ */
+
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { JobContext } from "../pass/job.ts";
+import { leastAgoMs } from "../pass/machine-clock.ts";
+import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
+import { isNameReused, loadNameUse } from "./reused-names.ts";
+
+/** By the machine's clock. */
+interface Sent {
+  sentMs: number;
+}
+
+export class OpenConfirm {
+  readonly #context: Pick<JobContext, "store" | "clock">;
+  readonly #form: ConfirmForm;
+  readonly #requestMs: number;
+  #sentMs: number | undefined;
+
+  /** @param options.requestMs time limit of a request, in milliseconds */
+  constructor(
+    context: Pick<JobContext, "store" | "clock">,
+    { form, requestMs }: { form: ConfirmForm; requestMs: number },
+  ) {
+    this.#context = context;
+    this.#form = form;
+    this.#requestMs = requestMs;
+    this.#sentMs = loadMetaJson<Sent>(context.store, "open_confirm")?.sentMs;
+  }
+
+  /** Whether the confirm of this batch covers whatever was delivered: it names nothing, or a name that many batches have. */
+  coversAll(batchId: string | null): boolean {
+    if (!confirmNames(this.#form)) return true;
+    if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+    return isNameReused(loadNameUse(this.#context.store));
+  }
+
+  /** Whether such a confirm may still be carried out. */
+  get mayArrive(): boolean {
+    return this.#sentMs !== undefined && leastAgoMs(this.#sentMs, this.#context.clock.monotonicMs()) < this.#requestMs;
+  }
+
+  /** To be called inside the transaction that comes before the request. */
+  begin(): void {
+    const sentMs = this.#context.clock.monotonicMs();
+    this.#sentMs = sentMs;
+    saveMetaJson(this.#context.store, "open_confirm", { sentMs } satisfies Sent);
+  }
+
+  /** Its outcome is known. To be called inside the transaction that saves it. */
+  end(): void {
+    if (this.#sentMs === undefined) return;
+    this.#sentMs = undefined;
+    deleteMeta(this.#context.store, "open_confirm");
+  }
+}
