@@ -969,7 +969,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       },
       {
         file: "src/feeds/push-imports.ts",
-        find: "if (hasLaterDrops(store, rules, now))",
+        find: "if (hasLaterDrops(store, rules, times))",
         replace: "if (now === rules.name)",
       },
     ],
@@ -1109,7 +1109,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-guard.test.ts",
     "rows that went to zero while the clock was ahead do not count when it is set right",
-    { in: "#guard", find: "if (hasLaterDrops(store, rules, now))", replace: "if (now === rules.name)" },
+    { in: "#guard", find: "if (hasLaterDrops(store, rules, times))", replace: "if (now === rules.name)" },
     "src/feeds/push-imports.ts",
   ),
   tested(

@@ -427,25 +427,34 @@ export function deleteSentDrops(store: Store, { feedId }: FeedRules, times: read
 }
 
 const LATER_DROPS = `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state IN ('waiting', 'refused')
-  AND drop_round IN (${UNSHOWN}, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)) AND dropped_at > @at`;
+  AND drop_round IN (${UNSHOWN}, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed))
+  AND dropped_at > @after AND dropped_at <> @at`;
 
-/** Whether times of drops are in the future: of a clock that was set back. */
-export function hasLaterDrops(store: Store, { feedId: feed }: FeedRules, at: string): boolean {
+/** Whether there are times of drops after `after`, other than `at`: where that is the present, of a clock that was set back. */
+export function hasLaterDrops(
+  store: Store,
+  { feedId: feed }: FeedRules,
+  { after, at }: { after: string; at: string },
+): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox ${LATER_DROPS})
-    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feed AND at > @at)`;
-  return store.prepare<number>(sql).pluck().get({ feed, at }) === 1;
+    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feed AND at > @after AND at <> @at)`;
+  return store.prepare<number>(sql).pluck().get({ feed, after, at }) === 1;
 }
 
 /**
  * Makes such times the present: they count for `guard.over` from now on. Times of drops are of the wall clock, which outlives a
- * restart of the machine; where it is set back this brings them only nearer together, so nothing held is let go. Returns how many
+ * restart of the machine; where it was set this brings them only nearer together, so nothing held is let go. Returns how many
  * rows changed: call it until none does.
  */
-export function endLaterDrops(store: Store, { feedId: feed }: FeedRules, at: string, limit: number): number {
+export function endLaterDrops(
+  store: Store,
+  { feedId: feed }: FeedRules,
+  { after, at, limit }: { after: string; at: string; limit: number },
+): number {
   const some = `SELECT id FROM feed_outbox ${LATER_DROPS} LIMIT @limit`;
   const outbox = store.prepare(`UPDATE feed_outbox SET dropped_at = @at WHERE id IN (${some})`);
-  const sent = store.prepare("UPDATE feed_drops SET at = @at WHERE feed_id = @feed AND at > @at");
-  return outbox.run({ feed, at, limit }).changes + sent.run({ feed, at }).changes;
+  const sent = store.prepare("UPDATE feed_drops SET at = @at WHERE feed_id = @feed AND at > @after AND at <> @at");
+  return outbox.run({ feed, after, at, limit }).changes + sent.run({ feed, after, at }).changes;
 }
 
 export function saveGuard(store: Store, name: FeedName, since: string | null): void {

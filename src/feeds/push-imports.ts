@@ -60,6 +60,8 @@ const RETRY_PAUSE_MS = 3_600_000;
 /** Reasons of holds for a lasting refusal by the service. */
 const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
 /** Times of sent rows that are kept: beyond that those are deleted that count no more, so that a hold that nobody ends slows no pass. */
+/** A clock is corrected by less without being set. */
+const CLOCK_STEP_MS = 60_000;
 const SENT_DROPS_MAX = 2_000;
 
 export interface PushOptions extends SendOptions {
@@ -90,9 +92,12 @@ export class PushImports implements Job {
   #drains = 0;
   /** `#drains` of the earlier feeds when this one began to wait for them. */
   #yieldedAt: readonly number[] | undefined;
+  /** Both clocks when the guard counted last. */
+  #clocks: { wallMs: number; machineMs: number };
 
   constructor(context: JobContext, options: PushOptions) {
     this.#options = options;
+    this.#clocks = { wallMs: context.clock.nowMs(), machineMs: context.clock.monotonicMs() };
     this.name = options.rules.name;
     this.areas = ["imports", options.rules.name];
     const files = ImageFiles.of(context, options.rules);
@@ -214,8 +219,11 @@ export class PushImports implements Job {
     const { store, log } = this.#context;
     const { rules } = this.#options;
     const now = this.#now();
-    if (hasLaterDrops(store, rules, now))
-      await commitUntilDone(this.#context, signal, () => endLaterDrops(store, rules, now, ROWS_PER_COMMIT));
+    const times = { after: this.#dropsFrom(now), at: now };
+    if (hasLaterDrops(store, rules, times))
+      await commitUntilDone(this.#context, signal, () =>
+        endLaterDrops(store, rules, { ...times, limit: ROWS_PER_COMMIT }),
+      );
     const feed = loadFeed(store, rules.name);
     const limits = this.#limitsNow(feed);
     const groups = loadDrops(store, rules, limits);
@@ -249,6 +257,15 @@ export class PushImports implements Job {
       await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
     }
     return limits;
+  }
+
+  /** From when on times of drops are wrong: in the future, or, where the clock was set forward, all that still count. */
+  #dropsFrom(now: string): string {
+    const { clock } = this.#context;
+    const { wallMs, machineMs } = this.#clocks;
+    this.#clocks = { wallMs: clock.nowMs(), machineMs: clock.monotonicMs() };
+    const aheadMs = this.#clocks.wallMs - wallMs - (this.#clocks.machineMs - machineMs);
+    return aheadMs > CLOCK_STEP_MS ? isoTime(wallMs - this.#options.rules.guard.overMs) : now;
   }
 
   /** The times of waiting rows that the guard holds. */

@@ -86,6 +86,11 @@ function namesIn(node: TemplateNode, values: ReadonlySet<string>, steps: Place =
   return [{ steps, columns: [...new Set(parts.map(({ name }) => name))], isPure: node.parts.length === 1 }];
 }
 
+/** Where records hold the value of this column and nothing else; undefined where they do not. */
+export function placeOf({ root }: Template, column: string): readonly string[] | undefined {
+  return namesIn(root, new Set()).find(({ columns, isPure }) => isPure && columns[0] === column)?.steps;
+}
+
 /** Whether two records name different articles. A property that one of them lacks is ignored. */
 export function isOtherArticle(identity: readonly Place[], a: string, b: string): boolean {
   return identity.some((steps) => {

@@ -71,6 +71,17 @@ describe("the guard", () => {
     expect([zeros(), holds()]).toEqual([40, []]);
   });
 
+  it("counts what went within the hour by the machine's clock, also where the time of day is set forward", async () => {
+    const { run, zero, zeros, holds, clock } = await startFilled();
+    zero(1, 25);
+    await run("stocks");
+    clock.advance(1_000);
+    clock.jump(24 * HOUR_MS);
+    zero(26, 40);
+    await run("stocks");
+    expect([zeros(), holds()]).toEqual([25, GUARDED]);
+  });
+
   itWhole("is not worn down by time alone", async () => {
     const { run, zero, zeros, holds, clock, restart } = await startFilled();
     zero(1, 25);

@@ -5,6 +5,7 @@ import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
 import { loadPresent, loadUnknown, type OutboxRow } from "../feed-outbox.ts";
+import { placeOf, textAt } from "../record-identity.ts";
 import { wordsOf } from "./refusal-trial.ts";
 import type { Entry, Outcome, SendPass } from "./send-pass.ts";
 import { entryOf, type SendRequest } from "./send-request.ts";
@@ -46,23 +47,27 @@ export function wholeTable({ store }: FeedContext, rules: FeedRules, waiting: re
   const kept = [...unanswered, ...loadPresent(store, rules), ...refused].filter(isNew);
   const entries = [
     ...kept.map((entry) => ({ ...entry, row: undefined })),
-    ...parentsFirst(waiting.filter((row) => !row.gone)).map(entryOf),
+    ...waiting.filter((row) => !row.gone).map(entryOf),
   ];
-  if (entries.length > 0) return entries;
+  if (entries.length > 0) return parentsFirst(entries, rules);
   throw new BridgeError("table_missing", m.feeds.nothingSendable({ name: rules.name }));
 }
 
-/** Sorts rows after their parents; rows in a cycle of parents keep their order. */
-function parentsFirst(rows: readonly OutboxRow[]): OutboxRow[] {
-  const byKey = new Map(rows.flatMap((row) => (row.key.length === 1 ? [[row.key[0] ?? "", row] as const] : [])));
-  const ordered = new Set<OutboxRow>();
-  for (const row of rows) {
-    const above: OutboxRow[] = [];
-    const path = new Set<OutboxRow>();
-    for (let at: OutboxRow | undefined = row; at !== undefined && !ordered.has(at) && !path.has(at); ) {
+/** Sorts records after their parents, whether they wait or were acknowledged; those in a cycle of parents keep their order. */
+function parentsFirst(entries: readonly Entry[], { parent, record }: FeedRules): Entry[] {
+  if (parent === null) return [...entries];
+  const place = placeOf(record, parent);
+  const acknowledged = ({ record: sent }: Entry) => (place === undefined ? undefined : textAt(sent, place));
+  const parentIn = (entry: Entry) => (entry.row === undefined ? acknowledged(entry) : entry.row.parent);
+  const byKey = new Map(entries.flatMap((one) => (one.key.length === 1 ? [[one.key[0] ?? "", one] as const] : [])));
+  const ordered = new Set<Entry>();
+  for (const entry of entries) {
+    const above: Entry[] = [];
+    const path = new Set<Entry>();
+    for (let at: Entry | undefined = entry; at !== undefined && !ordered.has(at) && !path.has(at); ) {
       path.add(at);
       above.push(at);
-      at = at.parent === null ? undefined : byKey.get(at.parent);
+      at = byKey.get(parentIn(at) ?? "");
     }
     for (const one of above.reverse()) ordered.add(one);
   }
