@@ -96,13 +96,11 @@ export class BackUp implements Job {
   }
 
   async #makeCopy(signal: AbortSignal): Promise<JobReport> {
-    const { folder } = this.#options;
     const { clock, log } = this.#context;
     await this.#prepareFolder(signal);
     await this.#requireRoom();
-    const name = copyName(this.#stem, clock.nowMs());
-    const made = await this.#copy(path.join(folder, name), signal);
-    const removed = await this.#removeOld(name, signal);
+    const made = await this.#copyToFree(clock.nowMs(), signal);
+    const removed = await this.#removeOld(path.basename(made.file), signal);
     if (made.skipped.length > 0) {
       log.info({ tables: made.skipped }, m.backup.copiedUnverified({ names: made.skipped }));
     }
@@ -113,10 +111,10 @@ export class BackUp implements Job {
 
   /** Keeps a folder that was on another disk than the database there. */
   async #prepareFolder(signal: AbortSignal): Promise<void> {
-    const { folder } = this.#options;
+    const { folder, owner } = this.#options;
     const { store } = this.#context;
     const place = { database: store.path, mustBeApart: loadMeta(store, "copies") === folder };
-    const isApart = await this.#helper.call("prepareFolder", this.#call, folder, this.#stem, place);
+    const isApart = await this.#helper.call("prepareFolder", this.#call, folder, this.#stem, place, owner.database);
     if (isApart && !place.mustBeApart) await commit(this.#context, signal, () => saveMeta(store, "copies", folder));
   }
 
@@ -132,8 +130,19 @@ export class BackUp implements Job {
     return copies;
   }
 
-  async #copy(target: string, signal: AbortSignal): Promise<MadeCopy> {
+  /** Another shop's copy, begun by the same schedule, may have the same name, and be seen only when it is made. */
+  async #copyToFree(ms: number, signal: AbortSignal): Promise<MadeCopy> {
+    try {
+      return await this.#copy(ms, signal);
+    } catch (error) {
+      if (asError(error).code !== "usage") throw error;
+      return await this.#copy(ms + 1, signal);
+    }
+  }
+
+  async #copy(ms: number, signal: AbortSignal): Promise<MadeCopy> {
     const { store, clock, isStopping } = this.#context;
+    const target = path.join(this.#options.folder, copyName(this.#stem, ms));
     const at = isoTime(clock.nowMs());
     // A copy can be made again at any time, so it never delays the end of the program.
     const call = { ...this.#call, withinMs: COPY_WITHIN_MS, isStopping: () => isStopping() || signal.aborted };

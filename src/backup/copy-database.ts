@@ -1,7 +1,7 @@
 /*
  * A consistent, verified copy of a database that is in use. Guarantees that a file of the copy's name is complete: it
  * is made under a temporary name, verified, flushed, and only then renamed; an existing file is never overwritten. A
- * crash leaves the temporary file, which the next copy of that name removes.
+ * crash leaves the temporary file, which the next copy of that name removes; one that is still being made stays.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -13,17 +13,10 @@ import { asBridgeError, faultCodeOf } from "../database/sqlite-errors.ts";
 import { m } from "../messages/messages.ts";
 import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
-import {
-  beforeRandom,
-  createFile,
-  freshName,
-  leftNames,
-  nameFresh,
-  removeName,
-  setMode,
-  syncFolder,
-} from "../platform/fresh-file.ts";
+import { createFile, nameFresh, removeName, setMode, syncFolder } from "../platform/fresh-file.ts";
 import type { CopyMessage, CopyOrder } from "./copy-child.ts";
+import { readOwnerOfCopy } from "./copy-owner.ts";
+import { listUnfinished, type Unfinished, unfinishedName } from "./unfinished-copy.ts";
 
 export interface CopyProgress {
   step: "copying" | "verifying";
@@ -51,21 +44,13 @@ export interface MadeCopy {
   erpComplaints: string[];
 }
 
-const PARTIAL = "partial";
-
-/** The final name of a copy from its temporary name; undefined for any other name. */
-export function copyOfPartial(name: string): string | undefined {
-  // Former versions used no random part.
-  return beforeRandom(name, PARTIAL) ?? /^(.+)\.partial(?:-(?:wal|shm|journal))?$/.exec(name)?.[1];
-}
-
 export function configBeside(target: string): string {
   return `${target}.config.yaml`;
 }
 
 /** The longest of the names that a copy takes: SQLite's beside the unfinished one. */
 export function longestBeside(target: string): string {
-  return `${freshName(target, PARTIAL)}-journal`;
+  return `${unfinishedName(target, "any")}-journal`;
 }
 
 /**
@@ -76,30 +61,41 @@ export async function copyDatabase(options: CopyOptions): Promise<MadeCopy> {
   const { source, target } = options;
   refuseLinkedDatabase(source);
   if (journalSince(source) !== undefined) throw foreignJournalError(source);
-  const partial = freshName(target, PARTIAL);
+  const { database } = readOwnerOfCopy(source);
+  const partial = unfinishedName(target, database);
   for (const name of [target, configBeside(target)]) refuseTaken(name);
   let isConfigWritten = false;
   try {
-    removePartial(target);
+    removeLeft(target, database);
     // Created here, empty and private, so that customers' data never has more readers than its source.
     closeSync(createFile(partial, 0o600));
     const made = await runChild({ source, partial, copiedAt: options.at }, options);
     setMode(partial, statSync(source).mode & 0o770);
-    writeFileSync(configBeside(target), options.configText, { flag: "wx", mode: 0o600, flush: true });
+    onFreeName(configBeside(target), (file) => {
+      writeFileSync(file, options.configText, { flag: "wx", mode: 0o600, flush: true });
+    });
     isConfigWritten = true;
-    nameFile(partial, target);
+    onFreeName(target, (file) => nameFresh(partial, file));
     syncFolder(path.dirname(target));
     return { file: target, ...made };
   } catch (error) {
-    removePartial(target);
+    for (const suffix of ["", "-journal", "-wal", "-shm"]) removeName(`${partial}${suffix}`);
     if (isConfigWritten && !existsSync(target)) rmSync(configBeside(target), { force: true });
     throw asBridgeError(error, m.backup.copyingTo({ target }), target);
   }
 }
 
-/** Removes what an interrupted copy of this name left. */
-function removePartial(target: string): void {
-  for (const left of leftNames(target, PARTIAL)) removeName(left);
+/** Removes what interrupted copies of this name left. */
+function removeLeft(target: string, database: string | undefined): void {
+  let left: Unfinished[];
+  try {
+    left = listUnfinished(path.dirname(target), database);
+  } catch {
+    return; // a folder that cannot be read may take a copy, and any other fault shows at once
+  }
+  for (const { file, isOver, ...one } of left) {
+    if (isOver && path.basename(one.target) === path.basename(target)) removeName(file);
+  }
 }
 
 function refuseTaken(file: string): void {
@@ -107,11 +103,12 @@ function refuseTaken(file: string): void {
   throw new BridgeError("usage", m.backup.fileExists({ file }), { hint: m.backup.otherName });
 }
 
-function nameFile(partial: string, target: string): void {
+/** Another process may have taken the name while the copy was made. */
+function onFreeName(file: string, name: (file: string) => void): void {
   try {
-    nameFresh(partial, target);
+    name(file);
   } catch (error) {
-    if (faultCodeOf(error) === "EEXIST") refuseTaken(target);
+    if (faultCodeOf(error) === "EEXIST") refuseTaken(file);
     throw error;
   }
 }

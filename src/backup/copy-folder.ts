@@ -10,27 +10,37 @@ import { BridgeError } from "../platform/errors.ts";
 import { removeName } from "../platform/fresh-file.ts";
 import { isForeign, type Owner } from "../platform/owner.ts";
 import { type ApartFrom, isApart } from "./apart.ts";
-import { configBeside, copyOfPartial } from "./copy-database.ts";
+import { configBeside } from "./copy-database.ts";
 import { readOwnerOfCopy, readProgress } from "./copy-owner.ts";
 import { type DiskSpace, readDiskSpace } from "./space-rule.ts";
+import { listUnfinished } from "./unfinished-copy.ts";
 
 /**
  * Creates the folder where it is missing, and removes what interrupted copies left in it. Returns whether it is on
  * another disk than the database.
+ * @param own the database's id
  * @throws BridgeError `disk_failed` where it must be on another disk and is not
  */
-export function prepareFolder(folder: string, stem: string, place: ApartFrom): boolean {
+export function prepareFolder(folder: string, stem: string, place: ApartFrom, own: string | undefined): boolean {
   const isElsewhere = isApart(folder, place.database);
   if (place.mustBeApart && !isElsewhere)
     throw new BridgeError("disk_failed", m.backup.copiesDiskGone({ folder }), { hint: m.backup.fixCopiesDisk });
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  for (const partial of readdirSync(folder)) {
-    const name = copyOfPartial(partial);
-    if (name === undefined || findCopies(stem, [name]).length === 0) continue;
-    removeName(path.join(folder, partial));
-    if (!existsSync(path.join(folder, name))) removeName(configBeside(path.join(folder, name)));
-  }
+  removeLeft(folder, stem, own);
   return isElsewhere;
+}
+
+/** Leaves alone what another shop's bridge may still be making. */
+function removeLeft(folder: string, stem: string, own: string | undefined): void {
+  const found = listUnfinished(folder, own).filter(
+    ({ target }) => findCopies(stem, [path.basename(target)]).length > 0,
+  );
+  const made = new Set(found.filter(({ isOver }) => !isOver).map(({ target }) => target));
+  for (const { file, target, isOver } of found) {
+    if (!isOver) continue;
+    removeName(file);
+    if (!made.has(target) && !existsSync(target)) removeName(configBeside(target));
+  }
 }
 
 /**

@@ -19,6 +19,8 @@ import { innermostOf, isApart } from "./apart.ts";
 import { FIRST_NOTE_BYTES, type ReadFrames, readFirstNote, readFrames } from "./journal-frame.ts";
 import { markFolder, readMark } from "./journal-mark.ts";
 
+/** Longer than any entry is being written. */
+const BEING_WRITTEN_MS = 24 * 60 * 60_000;
 const NAME = /^journal-(\d{8}T\d{9}Z)\.bin$/;
 
 export interface JournalFile {
@@ -169,7 +171,9 @@ export function pruneJournal(folder: string, oldest: OldestCopy, owner: Owner): 
 
 /** Compares progress rather than times: after a night with a clock ahead, each later file is named in the future. */
 function isCovered(note: JournalNote | undefined, startedMs: number, { madeMs, progress }: OldestCopy): boolean {
-  if (note?.reached === undefined || progress === undefined || note.database !== progress.database)
+  // Another shop's bridge may have begun it and written nothing yet.
+  if (note === undefined) return startedMs <= madeMs - BEING_WRITTEN_MS;
+  if (note.reached === undefined || progress === undefined || note.database !== progress.database)
     return startedMs <= madeMs;
   return note.reached.batches < progress.batches;
 }

@@ -27,6 +27,7 @@ import { beginPass } from "../../src/batches/pull-pass.ts";
 import { ConfirmBatches } from "../../src/confirm/confirm-batches.ts";
 import { compileConfirm } from "../../src/confirm/confirm-form.ts";
 import { LateOrders } from "../../src/confirm/late-orders.ts";
+import { timeInName } from "../../src/database/file/copy-names.ts";
 import { FakeClock } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
@@ -147,6 +148,17 @@ describe("the journal", () => {
     expect(pruneJournal(folder, copyOf("d", 4), owner)).toBe(2);
     expect([...readJournal(folder)].flatMap(bodies)).toEqual([3, 4, 5, 6].map((n) => `batch ${n}`));
     expect(pruneJournal(folder, copyOf("d", 4), owner)).toBe(0);
+  });
+
+  it("keeps a file of which nothing can be read yet, until nobody can be writing it any more", () => {
+    const folder = tempFolder("journal");
+    const begunMs = Date.UTC(2026, 2, 1);
+    for (const second of [0, 1, 2, 3])
+      writeFileSync(path.join(folder, `journal-${timeInName(begunMs + second)}.bin`), "");
+    const owner = { account: "shop", database: "d" };
+    const prune = (laterMs: number) => pruneJournal(folder, { madeMs: begunMs + laterMs, progress: undefined }, owner);
+    expect(prune(3_600_000)).toBe(0);
+    expect(prune(25 * 3_600_000)).toBe(2);
   });
 
   it("keeps no file that was not written to its end, and gives two writers of one moment a file each", async () => {

@@ -1,8 +1,12 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { copyDatabase } from "../../src/backup/copy-database.ts";
 import { readOwnerOfCopy } from "../../src/backup/copy-owner.ts";
+import { unfinishedName } from "../../src/backup/unfinished-copy.ts";
+import { loadMeta } from "../../src/database/meta.ts";
 import { isForeign } from "../../src/platform/owner.ts";
 import { createOrders } from "../support/pull.ts";
 import { drain, startScene } from "../support/restored.ts";
@@ -45,6 +49,66 @@ describe("two shops that share the folders of copies and of the journal", () => 
     expect(copies).toHaveLength(2);
     expect(south.logs.map(({ message }) => message)).toContainEqual(expect.stringContaining(`left alone: ${first}`));
     expect(readOwnerOfCopy(path.join(dir, first)).account).toContain("sandbox");
+  });
+
+  it("leave alone what the other is making, until nobody can be making it any more", async () => {
+    const { north, south, dir } = await startTwo();
+    mkdirSync(dir);
+    const [own, theirs] = [south, north].map(({ bridge }) => loadMeta(bridge.store, "database"));
+    let day = 10;
+    const leave = (database: string | undefined, { pid = process.pid, isOld = false } = {}) => {
+      const target = path.join(dir, `bridge-202601${day++}T000000000Z.db`);
+      const file = unfinishedName(target, database).replace(`-${process.pid}.`, `-${pid}.`);
+      const names = [file, `${file}-journal`, `${target}.config.yaml`];
+      for (const name of names) writeFileSync(name, "x");
+      if (isOld) for (const name of names) utimesSync(name, Date.now() / 1_000 - 90_000, Date.now() / 1_000 - 90_000);
+      return names;
+    };
+    const ended = spawnSync(process.execPath, ["--version"]).pid;
+    const kept = [leave(theirs), leave(theirs, { pid: ended }), leave(own), leave(undefined)];
+    const gone = [leave(own, { pid: ended }), leave(theirs, { isOld: true }), leave(undefined, { isOld: true })];
+    expect((await south.run("backup")).error).toBeNull();
+    expect(kept.flat().filter((name) => !existsSync(name))).toEqual([]);
+    expect(gone.flat().filter((name) => existsSync(name))).toEqual([]);
+  });
+
+  it("copy at the same time, to names of their own", async () => {
+    const { north, south, dir } = await startTwo();
+    const results = await Promise.all([north.run("backup"), south.run("backup")]);
+    expect(results.map(({ error }) => error)).toEqual([null, null]);
+    const copies = readdirSync(dir).filter((name) => name.endsWith(".db"));
+    expect(new Set(copies.map((name) => readOwnerOfCopy(path.join(dir, name)).database)).size).toBe(2);
+    expect(readdirSync(dir)).toHaveLength(4);
+  });
+
+  whole.it("let a copy be finished during which the other begins", async () => {
+    const { north, south, dir } = await startTwo();
+    north.bridge.store.db.exec("CREATE TABLE large (a INTEGER PRIMARY KEY, b BLOB) STRICT");
+    north.bridge.store.db.exec(
+      "INSERT INTO large (b) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80) SELECT randomblob(1000000) FROM n",
+    );
+    south.clock.advance(1_000);
+    const pass = north.run("backup");
+    const isUnderWay = (name: string) => name.endsWith(".partial") && statSync(path.join(dir, name)).size > 0;
+    await expect.poll(() => existsSync(dir) && readdirSync(dir).some(isUnderWay)).toBe(true);
+    expect((await south.run("backup")).error).toBeNull();
+    expect((await pass).error).toBeNull();
+    expect(readdirSync(dir)).toHaveLength(4);
+  });
+
+  whole.it("let two commands copy to one name: the one that ends first has it", async () => {
+    const { north } = await startTwo();
+    const target = path.join(north.folder, "copy.db");
+    const other = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)"]);
+    onTestFinished(() => void other.kill());
+    const database = loadMeta(north.bridge.store, "database");
+    const theirs = unfinishedName(target, database).replace(`-${process.pid}.`, `-${other.pid}.`);
+    const left = unfinishedName(target, database);
+    for (const file of [theirs, left]) writeFileSync(file, "x");
+    const { signal } = new AbortController();
+    const at = new Date(north.clock.nowMs()).toISOString();
+    await copyDatabase({ source: north.database, target, at, configText: "", signal });
+    expect([target, theirs, left].map((file) => existsSync(file))).toEqual([true, true, false]);
   });
 
   itWhole("take nothing of each other's journal, and remove nothing of it", async () => {
