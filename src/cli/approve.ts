@@ -1,6 +1,7 @@
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
+import { forgetNamed, hasUnseen, noteTold } from "../feeds/guard-shown.ts";
 import { countFormerWaiting, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -19,7 +20,8 @@ const DECISIONS = ["list", "gone", "keep"] as const;
 
 /**
  * Releases the rows that a feed's guard holds back, or decides about those of a former key. Releases at most as many
- * guarded rows as the person has seen: `shown`, or the number named in the question.
+ * guarded rows as the person has seen: `shown`, or the number named in the question. Where rows have begun to wait since, it tells
+ * so once and lets none go.
  */
 export const approve: Command<{ feed: string; former: string | undefined; shown: number | undefined }> = async (
   call,
@@ -44,17 +46,26 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
     decision === undefined ? countGuarded(store, name) : countFormerWaiting(store, { feedId: FEED_IDS[name] });
   const confirmed = () => (decision === undefined ? askAbout(call, name, count()) : Number.POSITIVE_INFINITY);
   const atMost = shown ?? (await confirmed());
-  let more = 0;
-  const rows = store.write(() => {
+  const deleteAfterMs = loaded.config.imports[name].delete_after;
+  const { rows, more, isOther } = store.write(() => {
     const waiting = count();
-    more = waiting > atMost ? waiting : 0;
-    if (more > 0) return 0;
-    if (decision !== undefined) return decideFormer(store, name, decision === "gone" ? "gone" : "kept");
+    const isOther =
+      decision === undefined && waiting <= atMost && hasUnseen(store, name, { rows: atMost, deleteAfterMs });
+    const more = waiting > atMost || isOther ? waiting : 0;
+    if (more > 0 && decision === undefined) noteTold(store, name, deleteAfterMs);
+    if (more > 0) return { rows: 0, more, isOther };
+    if (decision !== undefined)
+      return { rows: decideFormer(store, name, decision === "gone" ? "gone" : "kept"), more, isOther };
     deleteHold(store, name, "guard");
-    return approveGuarded(store, name satisfies FeedName);
+    forgetNamed(store, name);
+    return { rows: approveGuarded(store, name satisfies FeedName), more, isOther };
   });
   const asked = rows > 0 && decision !== "keep" && askDaemon(store, [name]);
-  if (call.json) call.terminal.out(jsonLine({ feed: name, rows, asked, ...(more > 0 && { waiting: more }) }));
+  if (call.json)
+    call.terminal.out(
+      jsonLine({ feed: name, rows, asked, ...(more > 0 && { waiting: more }), ...(isOther && { unseen: true }) }),
+    );
+  else if (isOther) call.terminal.out(otherRows(call, { name, waiting: more }));
   else if (more > 0) call.terminal.out(notShown(call, { name, decision, shown: atMost, waiting: more }));
   else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name }));
   else if (decision === "keep") call.terminal.out(m.command.formerKept({ name, rows }));
@@ -78,6 +89,12 @@ function notShown(
   return shown === 0
     ? m.command.notLetGo({ name, waiting, command })
     : m.command.moreThanShown({ name, shown, waiting, command });
+}
+
+function otherRows(call: Call, { name, waiting }: { name: FeedName; waiting: number }): Message {
+  const look = asTyped(`erp-bridge sync ${name} --dry-run`, call);
+  const command = asTyped(`erp-bridge approve ${name} --rows ${waiting}`, call);
+  return m.command.othersThanShown({ name, waiting, look, command });
 }
 
 const MIRROR = "mirror";

@@ -50,6 +50,7 @@ export type MetaKey =
   | "replaced_orders"
   | "failed_requests"
   | "feed_tables"
+  | "guard_shown"
   | "planned"
   | "sweep_wanted"
   | "waiting_statuses"

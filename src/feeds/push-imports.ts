@@ -44,6 +44,7 @@ import {
   requestCompare,
   saveGuard,
 } from "./feed-rows.ts";
+import { forgetNamed, noteNamed } from "./guard-shown.ts";
 import { ImageFiles } from "./images/find-images.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
 import { markWaiting, wake } from "./send/refused-rows.ts";
@@ -240,8 +241,13 @@ export class PushImports implements Job {
     if (isNews) {
       await commit(this.#context, signal, () => {
         saveGuard(store, rules.name, guarded ? since : null);
-        if (guarded) saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
-        else deleteHold(store, rules.name, "guard");
+        if (guarded) {
+          saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
+          noteNamed(store, rules.name, { rows: pending, nowMs: Date.parse(now) });
+        } else {
+          deleteHold(store, rules.name, "guard");
+          forgetNamed(store, rules.name);
+        }
       });
       if (guarded && feed.guardSince === null)
         log.warn({ feed: rules.name, rows: pending, live: feed.liveCount }, m.feeds.rowsGuarded({ name: rules.name }));

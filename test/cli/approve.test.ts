@@ -84,6 +84,40 @@ describe("approve of what the guard holds", () => {
     expect(await zeros()).toBe(3);
   });
 
+  it("lets other rows of the same number go only where it is given again after it has told of them", async () => {
+    const { command, write, zeros } = await startGuarded();
+    const swap = async (zero: string) => {
+      write(`UPDATE stock SET quantity = iif(sku IN (${zero}), 0, 5)`);
+      expect(await zeros()).toBe(0);
+    };
+    await swap("'c', 'd'");
+    const { code, out } = await command("approve", "stocks", "--rows", "2");
+    expect([code, out]).toEqual([2, expect.stringContaining("began to wait after that number was shown")]);
+    expect(out).toContain("erp-bridge sync stocks --dry-run");
+    await swap("'a', 'b'");
+    expect(JSON.parse((await command("approve", "stocks", "--rows", "2", "--json")).out)).toMatchObject({
+      rows: 0,
+      waiting: 2,
+      unseen: true,
+    });
+    expect((await command("approve", "stocks", "--rows", "2")).code).toBe(0);
+    expect(await zeros()).toBe(2);
+  });
+
+  itWhole("takes a number that is larger than any before as seen, and one that was named before as not", async () => {
+    const { command, write, zeros } = await startGuarded();
+    const empty = async (zero: string) => {
+      write(`UPDATE stock SET quantity = iif(sku IN (${zero}), 0, 5)`);
+      expect(await zeros()).toBe(0);
+    };
+    await empty("'a', 'b', 'c'");
+    await empty("'b', 'c'");
+    expect((await command("approve", "stocks", "--rows", "2")).out).toContain("began to wait after");
+    await empty("'a', 'b', 'c', 'd'");
+    expect((await command("approve", "stocks", "--rows", "4")).code).toBe(0);
+    expect(await zeros()).toBe(4);
+  });
+
   itWhole("asks about the number of the moment at a terminal", async () => {
     const { typed, zeros } = await startGuarded();
     expect(await typed("n")).toMatchObject({ code: 2, said: expect.stringContaining("none was let through") });

@@ -4,6 +4,7 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { referenceOf } from "../../src/feeds/feed.ts";
 import { approveGuarded, loadDrops } from "../../src/feeds/feed-rows.ts";
+import { hasUnseen, noteTold } from "../../src/feeds/guard-shown.ts";
 import { retryFeedRow } from "../../src/feeds/send/refused-rows.ts";
 import { formerMigrations } from "../support/former-migrations.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
@@ -14,6 +15,8 @@ import { itWhole } from "../support/whole.ts";
 const rules = stockRules({ key: ["sku", "warehouse"], guard: { percent: 30, over: 1, from: 20 } });
 const GUARDED = [{ area: "stocks", reason: "guard" }];
 const HOUR_MS = 3_600_000;
+/** As the default configuration has it. */
+const DELETE_AFTER_MS = 120_000;
 
 async function startFilled(settings = {}) {
   const test = await startFeeds({ settings });
@@ -194,6 +197,27 @@ describe("the guard", () => {
     expect(bridge.store.write(() => approveGuarded(bridge.store, "stocks"))).toBe(69);
     await minute();
     expect(zeros()).toBe(100);
+  });
+
+  it("tells rows that began to wait after the hold from those that were there, also by their delete_after", async () => {
+    const { erp, run, zero, bridge, clock, rows } = await startFilled();
+    const isUnseen = () => hasUnseen(bridge.store, "stocks", { rows: 31, deleteAfterMs: DELETE_AFTER_MS });
+    zero(1, 31);
+    erp.exec("DELETE FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) > 69");
+    await run("stocks");
+    expect(isUnseen()).toBe(false);
+    // A change of a row that stays at zero is none.
+    erp.exec("UPDATE stock SET quantity = -1 WHERE quantity = 0");
+    clock.advance(1_000);
+    await run("stocks");
+    expect(isUnseen()).toBe(false);
+    clock.advance(2 * DELETE_AFTER_MS);
+    erp.exec("UPDATE stock SET quantity = 5 WHERE quantity < 0");
+    await run("stocks");
+    expect(rows("SELECT detail FROM holds")[0]).toMatchObject({ detail: expect.stringMatching(/^31 of /) });
+    expect(isUnseen()).toBe(true);
+    bridge.store.write(() => noteTold(bridge.store, "stocks", DELETE_AFTER_MS));
+    expect(isUnseen()).toBe(false);
   });
 
   itWhole("counts a row anew that was let through, refused, and is tried again", async () => {

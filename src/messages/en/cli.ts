@@ -115,6 +115,18 @@ export const command = {
     command: string;
   }) =>
     `${name}: ${counted(shown, "row")} ${shown === 1 ? "was" : "were"} shown, ${waiting} wait by now, and none was let through. If that is right: ${command}`,
+  othersThanShown: ({
+    name,
+    waiting,
+    look,
+    command,
+  }: {
+    name: string;
+    waiting: number;
+    look: string;
+    command: string;
+  }) =>
+    `${name}: ${counted(waiting, "row")} would go to zero or away, among them rows that began to wait after that number was shown. None was let through. See which they are: ${look}. If that is right, give the command again: ${command}`,
   sentNow: ({ name, rows }: { name: string; rows: number }) =>
     `${name}: ${counted(rows, "row")} may go; the daemon sends them now.`,
   sentNextPass: ({ name, rows }: { name: string; rows: number }) =>

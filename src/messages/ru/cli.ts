@@ -95,6 +95,8 @@ export const command = {
     `${name}: обнулились или исчезли бы строки: ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
   moreThanShown: ({ name, shown, waiting, command }) =>
     `${name}: показано строк: ${shown}, теперь ждут ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
+  othersThanShown: ({ name, waiting, look, command }) =>
+    `${name}: обнулились или исчезли бы строки: ${waiting}, и среди них есть такие, что стали ждать уже после того, как это число было показано. Ни одна не отправлена. Какие это строки, покажет ${look}. Если так и должно быть, повторите: ${command}`,
   sentNow: ({ name, rows }) =>
     `${name}: разрешена отправка ${rows} ${plural("ru", rows, { one: "строки", few: "строк", many: "строк" })}; служба отправит их сейчас.`,
   sentNextPass: ({ name, rows }) =>

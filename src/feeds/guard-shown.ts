@@ -1,0 +1,86 @@
+/*
+ * What a person can have been shown of the rows that the guard holds. `status` names their number, which stays the same where
+ * other rows take the place of some; an approval of that number must not cover rows that nobody has seen. SQL, because drizzle
+ * cannot name the index.
+ */
+
+import type { FeedName } from "../config/feed-names.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { onlyRow } from "../database/only-row.ts";
+import type { Store } from "../database/store.ts";
+
+interface Shown {
+  /** The largest number of rows that this hold has named, and when: whoever names it has seen the hold since. */
+  most: number;
+  mostMs: number;
+  /** A command that let nothing go has told of the rows that waited until then. */
+  toldMs?: number;
+}
+
+type ShownOf = Partial<Record<FeedName, Shown>>;
+
+const load = (store: Store): ShownOf => loadMetaJson<ShownOf>(store, "guard_shown") ?? {};
+
+function save(store: Store, name: FeedName, shown: Shown | undefined): void {
+  const { [name]: former, ...others } = load(store);
+  if (shown === undefined && former === undefined) return;
+  const all: ShownOf = shown === undefined ? others : { ...others, [name]: shown };
+  if (Object.keys(all).length === 0) deleteMeta(store, "guard_shown");
+  else saveMetaJson(store, "guard_shown", all);
+}
+
+/** To be called where the hold names another number. */
+export function noteNamed(store: Store, name: FeedName, { rows, nowMs }: { rows: number; nowMs: number }): void {
+  const shown = load(store)[name];
+  if (rows > (shown?.most ?? 0)) save(store, name, { ...shown, most: rows, mostMs: nowMs });
+}
+
+/** To be called where the hold ends. */
+export function forgetNamed(store: Store, name: FeedName): void {
+  save(store, name, undefined);
+}
+
+/** To be called where a command has told what waits, and let nothing go. */
+export function noteTold(store: Store, name: FeedName, deleteAfterMs: number): void {
+  const { most = 0, mostMs = 0 } = load(store)[name] ?? {};
+  const { newestMs } = loadTimes(store, name, deleteAfterMs);
+  if (newestMs !== undefined) save(store, name, { most, mostMs, toldMs: newestMs });
+}
+
+/**
+ * Whether rows have begun to wait since the person can have seen them: since the hold began, since it named so many rows, or since
+ * a command told of them.
+ */
+export function hasUnseen(
+  store: Store,
+  name: FeedName,
+  { rows, deleteAfterMs }: { rows: number; deleteAfterMs: number },
+): boolean {
+  const { newestMs, sinceMs } = loadTimes(store, name, deleteAfterMs);
+  if (newestMs === undefined || sinceMs === undefined) return false;
+  const shown = load(store)[name];
+  const namedMs = shown !== undefined && rows >= shown.most ? shown.mostMs : sinceMs;
+  return newestMs > Math.max(sinceMs, namedMs, shown?.toldMs ?? 0);
+}
+
+/** When the newest of the held rows began to wait, and when the hold began. A row that is away waits after `delete_after`. */
+function loadTimes(
+  store: Store,
+  name: FeedName,
+  deleteAfterMs: number,
+): { newestMs: number | undefined; sinceMs: number | undefined } {
+  const sql = `SELECT max(f.guard_since) AS since, max(x.dropped_at) FILTER (WHERE x.gone = 0) AS zero,
+      max(x.dropped_at) FILTER (WHERE x.gone = 1) AS gone
+    FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
+    WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
+  type Times = Record<"since" | "zero" | "gone", string | null>;
+  const { since, zero, gone } = onlyRow(store.prepare<Times>(sql).get(name));
+  const times = [
+    ...(zero === null ? [] : [Date.parse(zero)]),
+    ...(gone === null ? [] : [Date.parse(gone) + deleteAfterMs]),
+  ];
+  return {
+    newestMs: times.length === 0 ? undefined : Math.max(...times),
+    sinceMs: since === null ? undefined : Date.parse(since),
+  };
+}
