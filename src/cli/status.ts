@@ -44,9 +44,12 @@ async function loadSeen(call: Call): Promise<SeenConfig> {
   const { configFile, terminal } = call;
   const accepted = findAccepted({ file: configFile, env: terminal.env });
   if (accepted === undefined) {
-    const { load, requireDatabase } = await import("./command.ts");
+    const { load, readExisting } = await import("./command.ts");
+    const { refuseOtherAccount } = await import("../daemon/account.ts");
     const loaded = await load(call);
-    requireDatabase(loaded);
+    using store = readExisting(loaded);
+    // What is well with another shop says nothing of this one.
+    refuseOtherAccount(store, loaded);
     return loaded.config;
   }
   speakAs(call, accepted);

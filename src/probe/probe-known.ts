@@ -47,12 +47,9 @@ function reportConfirms({ report, known, config }: Probe): void {
     if (refusals > 0) {
       const words = known?.confirmError ?? null;
       report.needsYou("confirm", refused({ count: refusals, words }));
-      const body = guessConfirmBody({
-        words,
-        hasId: hasId === 1,
-        idPath: config.orders.batch.id,
-        isAuto: form === "auto",
-      });
+      const given = { words, hasId: hasId === 1, idPath: config.orders.batch.id, isAuto: form === "auto" };
+      // What the service has accepted of these batches is its form: the refusal had another reason.
+      const body = confirms > 0 ? undefined : guessConfirmBody(given);
       if (body !== undefined)
         report.needsYou("confirm", m.probe.confirmLike({ body: JSON.stringify(body) }), {
           "orders.confirm.body": body,

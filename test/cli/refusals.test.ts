@@ -89,7 +89,7 @@ describe("a configuration or a database that cannot be worked with", () => {
     shop.sandbox.service.createOrder();
     await shop.command("sync", "orders");
     shop.writeConfig({ service: { client_id: "another" } });
-    for (const command of ["sync", "check", "run"]) {
+    for (const command of ["sync", "check", "run", "status"]) {
       const { code, err, out } = await shop.command(command);
       expect(code).toBe(78);
       expect(err + out).toContain(`belongs to another account (${shop.sandbox.clientId} at ${shop.sandbox.url})`);
