@@ -723,7 +723,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/cli/approve.test.ts",
     "an approval covers rows that nobody was shown",
-    { find: "more = waiting > atMost ? waiting : 0;", replace: "more = 0;" },
+    { find: "const more = waiting > atMost || isOther ? waiting : 0;", replace: "const more = 0;" },
     "src/cli/approve.ts",
   ),
   tested(
@@ -929,7 +929,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "one name for all batches taken for the name of one batch",
       "src/confirm/reused-names.ts",
-      "if (newest === undefined || timesReused({ newest, reused }) >= REUSES_MIN) return true;",
+      "if (newest === undefined || isNameReused({ newest, hasOthers, reused })) return true;",
       "if (newest?.id !== 0) return false;",
     ),
     draws: { forms: { batchId: "constant", confirm: "batch_id", handOut: "next" } },
@@ -945,8 +945,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "a batch of which nothing is under the number of its first page counts as read",
     {
       in: "#readOnce",
-      find: "page === undefined && first === undefined",
-      replace: "page === undefined && first?.records.length === 0",
+      find: "isEmpty && first === undefined",
+      replace: "isEmpty && first?.records.length === 0",
     },
     "src/orders/read-batch-pages.ts",
   ),
@@ -1232,4 +1232,28 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { confirm: "all" }, step: { do: "net", on: "confirm" } },
   },
+  tested(
+    "test/cli/approve.test.ts",
+    "an approval of a number covers other rows that took the place of those shown",
+    { in: "hasUnseen", find: "return newestMs > Math.max(", replace: "return newestMs < 0 && newestMs > Math.max(" },
+    "src/feeds/guard-shown.ts",
+  ),
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "the guard forgets what it counted where the time of day is set forward",
+    { in: "#dropsFrom", find: "aheadMs > CLOCK_STEP_MS", replace: "aheadMs > CLOCK_STEP_MS * 1e9" },
+    "src/feeds/push-imports.ts",
+  ),
+  tested(
+    "test/feeds/push-parents.test.ts",
+    "acknowledged records of a whole table stand where their keys put them",
+    { in: "parentsFirst", find: "if (parent === null) return", replace: "if (parent !== null) return" },
+    "src/feeds/send/send-whole.ts",
+  ),
+  tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "a loss that nobody was shown is given up with the others",
+    { in: "giveUpLost", find: "lostAt !== null && since", replace: "lostAt === since && since" },
+    "src/batches/delivery-rows.ts",
+  ),
 ];
