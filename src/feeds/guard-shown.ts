@@ -29,10 +29,11 @@ function save(store: Store, name: FeedName, shown: Shown | undefined): void {
   else saveMetaJson(store, "guard_shown", all);
 }
 
-/** To be called where the hold names another number. */
+/** To be called where the hold names another number, or its times are in the future: of a clock that was set back. */
 export function noteNamed(store: Store, name: FeedName, { rows, nowMs }: { rows: number; nowMs: number }): void {
-  const shown = load(store)[name];
-  if (rows > (shown?.most ?? 0)) save(store, name, { ...shown, most: rows, mostMs: nowMs });
+  const { most = 0, mostMs = nowMs, toldMs } = load(store)[name] ?? {};
+  const named = rows > most ? { most: rows, mostMs: nowMs } : { most, mostMs: Math.min(mostMs, nowMs) };
+  save(store, name, { ...named, ...(toldMs !== undefined && { toldMs: Math.min(toldMs, nowMs) }) });
 }
 
 /** To be called where the hold ends. */

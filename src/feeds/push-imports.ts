@@ -233,10 +233,11 @@ export class PushImports implements Job {
     const pending = groups.filter(isHeld).reduce((sum, { due }) => sum + due, 0);
     const guarded = pending > 0;
     const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
-    const since = feed.guardSince ?? now;
+    const isLater = feed.guardSince !== null && feed.guardSince > now;
+    const since = feed.guardSince === null || isLater ? now : feed.guardSince;
     const detail = m.feeds.guarded({ pending, live: feed.liveCount, name: rules.name });
     const isNews = guarded
-      ? feed.guardSince === null || String(standing?.detail) !== String(detail)
+      ? feed.guardSince === null || isLater || String(standing?.detail) !== String(detail)
       : feed.guardSince !== null || standing !== undefined;
     if (isNews) {
       await commit(this.#context, signal, () => {

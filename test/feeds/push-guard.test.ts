@@ -220,6 +220,20 @@ describe("the guard", () => {
     expect(isUnseen()).toBe(false);
   });
 
+  itWhole("tells them also where the clock was set back while they are held", async () => {
+    const { erp, run, zero, bridge, clock } = await startFilled();
+    const isUnseen = () => hasUnseen(bridge.store, "stocks", { rows: 40, deleteAfterMs: DELETE_AFTER_MS });
+    zero(1, 40);
+    await run("stocks");
+    clock.jump(-100 * HOUR_MS);
+    await run("stocks");
+    expect(isUnseen()).toBe(false);
+    clock.advance(60_000);
+    erp.exec("UPDATE stock SET quantity = iif(CAST(substr(sku, 3) AS INTEGER) > 60, 0, 5)");
+    await run("stocks");
+    expect(isUnseen()).toBe(true);
+  });
+
   itWhole("counts a row anew that was let through, refused, and is tried again", async () => {
     const { run, minute, zero, zeros, bridge, sandbox, rows, minutes } = await startFilled();
     zero(1, 40);
