@@ -30,6 +30,7 @@ import { failureOf, refused, type StatusFailure, withWrongPath, wrongPath } from
 import {
   hasStatusPathMatched,
   isAcceptedSinceRefusal,
+  isReplaced,
   loadNewForm,
   markPendingAgain,
   markRequestRefused,
@@ -135,21 +136,29 @@ export class AnsweredStatus {
     // The status that was set, also as the service spells it.
     const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
     const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another });
-    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent.id, judged.form)))) {
+    if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
       return await this.resolve(sent, error, counts, signal, another);
     }
     const at = isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => {
+    const isOther = await commit(this.#context, signal, () => {
       if (!judged.isUnusual) this.#forms.saveUsual(judged.form, { endsDoubt: true });
       this.#forms.saveCounts(numbers, 1);
-      markSent(store, sent.id, { httpStatus: answer.status, at });
+      const isOther = isReplaced(store, sent);
+      if (!isOther) markSent(store, sent.id, { httpStatus: answer.status, at });
       noteOtherAccepted(store, sent.id);
       if (!hasStatusPathMatched(store, this.#place)) saveStatusPathMatched(store, this.#place, at);
+      return isOther;
     });
     this.forget(sent.id);
     this.#accepted += 1;
+    if (isOther) {
+      // What is stored is from before: the request that has the id now is decided by what the order is.
+      addCount(counts, "requests");
+      await this.#reader.read(sent.order, () => true, signal);
+      return { kind: "again" };
+    }
     return { kind: "settled", as: "sent" };
   }
 
@@ -176,6 +185,7 @@ export class AnsweredStatus {
     const plain = acceptance.kind === "accepted" ? acceptance : ({ kind: "accepted" } as const);
     const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
     await commit(this.#context, signal, () => {
+      if (isReplaced(store, sent)) return;
       const { at = isoTime(clock.nowMs()), repeats = 0, isOtherAccepted } = loadNewForm(store, id) ?? {};
       // An answer from before the confirm of the order proves nothing about the time after it.
       const isRefusal = isOtherAccepted && !isConfirmPending(store, sent.order);
@@ -185,11 +195,12 @@ export class AnsweredStatus {
   }
 
   /** Saves a new form of answer, inside a transaction. Returns whether the form counts as an acceptance. */
-  #saveUnusual(id: bigint, form: AnswerForm): boolean {
+  #saveUnusual(sent: Sent, form: AnswerForm): boolean {
     const { store, clock } = this.#context;
     if (this.#forms.saveUnusual(form).isUsual) return true;
-    const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, id) ?? {};
-    saveNewForm(store, id, { form, at, repeats });
+    if (isReplaced(store, sent)) return false;
+    const { at = isoTime(clock.nowMs()), repeats = 0 } = loadNewForm(store, sent.id) ?? {};
+    saveNewForm(store, sent.id, { form, at, repeats });
     return false;
   }
 
@@ -208,7 +219,7 @@ export class AnsweredStatus {
       case "unknown":
         return await this.resolve(sent, error, counts, signal);
       case "untouched":
-        await this.#putBack(sent.id, failureOf(error), signal);
+        await this.#putBack(sent, failureOf(error), signal);
         return { kind: "failed", error };
       case "later":
         return { kind: "failed", error };
@@ -240,11 +251,12 @@ export class AnsweredStatus {
     const reason = isWrongPath ? withWrongPath(failure.reason) : failure.reason;
 
     addCount(counts, "requests");
-    let found: "sent" | "refused" | "waits" | "unknown" | "moved";
+    let found: "sent" | "refused" | "waits" | "unknown" | "moved" | "replaced";
     try {
       found = await this.#reader.read(
         { ...sent.order, statusSent: sent.statusSent },
         (seen, at) => {
+          if (isReplaced(store, sent)) return "replaced";
           if (seen.kind === "order") {
             const moves = loadOrderMoves(store, sent.id, seen.status);
             const { timezone } = this.#options;
@@ -284,8 +296,12 @@ export class AnsweredStatus {
         signal,
       );
     } catch (readError) {
-      await this.#putBack(sent.id, failure, signal);
+      await this.#putBack(sent, failure, signal);
       throw readError;
+    }
+    if (found === "replaced") {
+      this.forget(sent.id);
+      return { kind: "again" };
     }
     if (found === "sent" || found === "refused") {
       this.forget(sent.id);
@@ -315,7 +331,10 @@ export class AnsweredStatus {
   }
 
   /** The request had no effect, so it becomes pending again. */
-  async #putBack(id: bigint, failure: StatusFailure, signal: AbortSignal): Promise<void> {
-    await commitEnd(this.#context, signal, () => markPendingAgain(this.#context.store, id, failure));
+  async #putBack(sent: Sent, failure: StatusFailure, signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    await commitEnd(this.#context, signal, () => {
+      if (!isReplaced(store, sent)) markPendingAgain(store, sent.id, failure);
+    });
   }
 }

@@ -19,7 +19,9 @@ import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
 import {
+  type AskedStatus,
   hasOtherRequest,
+  isReplaced,
   loadLostMs,
   loadNewForm,
   loadUnshownSince,
@@ -51,16 +53,15 @@ export type Step =
   | { kind: "again" }
   /** It has not left: its order is to be read before. */
   | { kind: "waits" }
-  /** It may still take effect, or was read from a copy that lags: to be looked at again then. */
-  | { kind: "lost"; untilMs: number; error: unknown }
+  /** It may still take effect (`mayArrive`), or was read from a copy that lags: to be looked at again then. */
+  | { kind: "lost"; untilMs: number; error: unknown; mayArrive: boolean }
   /** It failed, without an effect or with one that a read must show; the attempt is counted. */
   | { kind: "failed"; error: unknown }
   /** The path was never right under this configuration: no other request can do better. */
   | { kind: "wrong path"; error: unknown };
 
 /** A request that has left, with the order it is for. */
-export interface Sent {
-  id: bigint;
+export interface Sent extends AskedStatus {
   statusSent: string | null;
   statusBefore: string | null;
   order: RequestedOrder;
@@ -83,8 +84,8 @@ interface KnownOfRequest {
   unusual: AnswerForm | undefined;
 }
 
-/** A message: refused for this reason. */
-type Verdict = "sent" | "again" | "lost" | "lagging" | "moved" | { waitMs: number } | Message;
+/** A message: refused for this reason. `replaced`: another request has the id. */
+type Verdict = "sent" | "again" | "replaced" | "lost" | "lagging" | "moved" | { waitMs: number } | Message;
 
 export class StatusResolver {
   readonly #context: JobContext;
@@ -143,18 +144,26 @@ export class StatusResolver {
     const verdict = await this.#reader.read(
       { ...sent.order, statusSent: sent.statusSent },
       (seen, at) => {
+        if (isReplaced(store, sent)) return "replaced";
         if (seen.kind === "gone") return this.#settleGone(id, seen.error, at);
         return seen.kind === "doubted" ? seen.error : this.#settleRead(sent, { seen, at }, known);
       },
       signal,
     );
     if (verdict instanceof BridgeError) throw verdict;
+    if (verdict === "replaced") {
+      this.forget(id);
+      // What may still arrive would take the place of what is asked for now.
+      if (known.isQuiet || known.isAnswered) return { kind: "again" };
+      return { kind: "lost", untilMs: nowMs + quietInMs, error, mayArrive: true };
+    }
     if (known.unusual !== undefined && verdict === "again") this.#disproved.add(id);
-    if (verdict === "lost") return { kind: "lost", untilMs: nowMs + quietInMs, error };
-    if (verdict === "moved") return { kind: "lost", untilMs: known.movedAtMs + MOVED_AGAIN_MS, error: undefined };
+    if (verdict === "lost") return { kind: "lost", untilMs: nowMs + quietInMs, error, mayArrive: true };
+    const quiet = { kind: "lost", error: undefined, mayArrive: false } as const;
+    if (verdict === "moved") return { ...quiet, untilMs: known.movedAtMs + MOVED_AGAIN_MS };
     const waits = verdict === "lagging" ? { waitMs: statusRetryMs(1) } : verdict;
     if (typeof waits === "object" && "waitMs" in waits)
-      return { kind: "lost", untilMs: clock.monotonicMs() + waits.waitMs, error: undefined };
+      return { ...quiet, untilMs: clock.monotonicMs() + waits.waitMs };
     this.#movedAtMs.delete(id);
     if (waits === "again") return { kind: "again" };
     return waits === "sent" ? { kind: "settled", as: "sent" } : refused(this.#context, id, waits);

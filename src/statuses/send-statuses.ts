@@ -24,6 +24,7 @@ import type { Step } from "./resolve-status.ts";
 import type { StatusSettler } from "./settle-status.ts";
 import {
   forgetOldEchoes,
+  isReplaced,
   loadDueEchoes,
   loadNextRequests,
   loadOpenRequest,
@@ -133,12 +134,17 @@ export class SendStatuses implements Job {
   #loadDue(limit: number): StatusRequest[] {
     const nowMs = this.#context.clock.monotonicMs();
     return loadNextRequests(this.#context.store, limit + this.#waiting.all.size)
-      .filter(({ id }) => this.#isDue(id, nowMs))
+      .filter((request) => this.#isDue(request, nowMs))
       .slice(0, limit);
   }
 
-  #isDue(id: bigint, nowMs: number): boolean {
+  #isDue({ id, asked }: StatusRequest, nowMs: number): boolean {
     const waiting = this.#waiting.get(id);
+    if (waiting?.asked !== undefined && waiting.asked !== asked) {
+      // Another request has the id.
+      this.#waiting.delete(id);
+      return true;
+    }
     if (waiting === undefined || waiting.untilMs <= nowMs || this.#settler.isEvidenced(id)) return true;
     const { nowhere, unread } = waiting;
     if (unread !== undefined) return this.#isSettled(unread);
@@ -201,15 +207,20 @@ export class SendStatuses implements Job {
    * The status may still arrive: no other request of the order is sent before then, and each known failure doubles the
    * wait.
    */
-  async #noteLost(request: StatusRequest, { untilMs, error }: Step & { kind: "lost" }, pass: Pass): Promise<void> {
+  async #noteLost(request: StatusRequest, step: Step & { kind: "lost" }, pass: Pass): Promise<void> {
+    const { untilMs, error, mayArrive } = step;
     const { store, clock, client } = this.#context;
     const quietMs = untilMs - clock.monotonicMs();
     if (error === undefined) {
-      this.#waiting.postpone(request.id, { ms: quietMs > 0 ? quietMs : statusRetryMs(request.attempts) });
+      const ms = quietMs > 0 ? quietMs : statusRetryMs(request.attempts);
+      this.#waiting.postpone(request.id, { ms, asked: mayArrive ? undefined : request.asked });
       return;
     }
     const reason = withTexts(asError(error).text, client.hideSecrets);
-    await commit(this.#context, pass.signal, () => saveRequestError(store, request.id, reason));
+    const { id, asked } = request;
+    await commit(this.#context, pass.signal, () => {
+      if (!isReplaced(store, { id, asked })) saveRequestError(store, id, reason);
+    });
     this.#noteFailure(request, error, pass, quietMs);
   }
 
@@ -219,7 +230,10 @@ export class SendStatuses implements Job {
     const reach = reachOf(error, request.attempts);
     if (reach !== "record" && !isAnswered(error)) throw error;
     const reason = withTexts(asError(error).text, client.hideSecrets);
-    await commit(this.#context, pass.signal, () => markUnsettled(store, request.id, reason));
+    const { id, asked } = request;
+    await commit(this.#context, pass.signal, () => {
+      if (!isReplaced(store, { id, asked })) markUnsettled(store, id, reason);
+    });
     if (reach !== "record" || isDefect(error)) {
       this.#noteFailure(request, error, pass);
       return;
@@ -252,7 +266,10 @@ export class SendStatuses implements Job {
     const waitMs =
       leastMs > 0 && isFirst ? leastMs : Math.max(leastMs, askedWaitMs(error), statusRetryMs(request.attempts + 1));
     const isNowhere = error instanceof ServiceError && (error.status === 404 || error.status === 410);
-    return this.#waiting.postpone(request.id, { ms: waitMs, nowhere: isNowhere ? request.orderId : undefined });
+    const nowhere = isNowhere ? request.orderId : undefined;
+    // One that may still arrive keeps also another request waiting that takes its id.
+    const asked = leastMs > 0 ? undefined : request.asked;
+    return this.#waiting.postpone(request.id, { ms: waitMs, nowhere, asked });
   }
 
   /** Waits for a read of the order; no request was made. */
@@ -262,7 +279,7 @@ export class SendStatuses implements Job {
     const order = loadRequestedOrder(store, request.orderId);
     const orderId = order?.orderId ?? request.orderId;
     const unread = { times, orderId, revision: order?.revision, isQueued: isAwaited(store, orderId) };
-    this.#waiting.postpone(request.id, { ms: statusRetryMs(times), unread });
+    this.#waiting.postpone(request.id, { ms: statusRetryMs(times), unread, asked: request.asked });
   }
 
   /** Orders whose new status is due to be read back, oldest first. */

@@ -23,7 +23,9 @@ import { isOwnUnread, loadHappenedSince, loadOrderMoves, loadRequestedOrder } fr
 import type { Sent, SettleOptions, Step } from "./resolve-status.ts";
 import { failureOf, refused } from "./status-failures.ts";
 import {
+  beginAnew,
   isFollowedSince,
+  isReplaced,
   loadOpenRequest,
   markEchoesRead,
   markPendingAgain,
@@ -40,6 +42,7 @@ const LOOKED_MAX = 10_000;
 const READ_FOR_MS = 60_000;
 
 interface Begun {
+  request: StatusRequest;
   plan: StatusPlan;
   order: RequestedOrder | undefined;
   isLookedAt: boolean;
@@ -55,6 +58,8 @@ export class StatusSettler {
   readonly #looked = new Set<bigint>();
   /** Requests whose order was read because changes are not followed, and when (monotonic). */
   readonly #readFirst = new Map<bigint, number>();
+  /** What the requests were as they were decided the last time. */
+  readonly #decided = new Map<bigint, { asked: string; orderId: string }>();
   /** Number of the newest run at the start. */
   readonly #runAtStart: number;
   readonly #answered: AnsweredStatus;
@@ -85,6 +90,7 @@ export class StatusSettler {
 
   /** To be called for requests that are no longer open. */
   forget(id: bigint): void {
+    this.#decided.delete(id);
     this.#readFirst.delete(id);
     this.#answered.forget(id);
   }
@@ -92,10 +98,14 @@ export class StatusSettler {
   /** @throws what concerns this order alone, and what stops the program or the database */
   async take(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
     this.#answered.noteAsked(request.id);
+    if (request.state === "sending" && this.#isOther(request)) {
+      await commit(this.#context, signal, () => this.#loadPresent(request.id));
+      return { kind: "again" };
+    }
     if (request.state === "sending") return await this.#resolveFound(request, counts, signal);
     const planned = await commit(this.#context, signal, () => this.#begin(request.id, { mayLeave: false }));
     if (planned?.plan.kind !== "send" || planned.isLookedAt || planned.isReadFirst)
-      return await this.#act(request, planned, counts, signal);
+      return await this.#act(planned, counts, signal);
     const { method } = this.#options.rules;
     const turn = await turnOfStatus(this.#context.client, { method, path: planned.plan.path, signal });
     // Decides again, because other jobs may have stored changes during the wait. The order matters:
@@ -103,19 +113,18 @@ export class StatusSettler {
     // 2. Only then the request is sent (`#act`), with nothing in between.
     const begun = commitAtOnce(this.#context, () => this.#begin(request.id, { mayLeave: true }));
     if (begun === undefined) return { kind: "again" };
-    return await this.#act(request, begun.value, counts, signal, turn);
+    return await this.#act(begun.value, counts, signal, turn);
   }
 
   /** @param turn given where the request was marked as `sending` */
   async #act(
-    request: StatusRequest,
     begun: Begun | undefined,
     counts: Record<string, number>,
     signal: AbortSignal,
     turn?: Turn,
   ): Promise<Step> {
     if (begun === undefined) return { kind: "again" };
-    const { plan, order } = begun;
+    const { request, plan, order } = begun;
     if (plan.kind === "refuse" || (plan.kind === "done" && !begun.isLookedAt)) this.forget(request.id);
     if (plan.kind === "wait") return { kind: "waits" };
     if (plan.kind === "refuse") return refused(this.#context, request.id, plan.reason);
@@ -126,9 +135,11 @@ export class StatusSettler {
       return { kind: "again" };
     }
     if (begun.isReadFirst) return await this.#readBefore(request.id, order, counts, signal);
-    if (plan.kind === "done") return await this.#look({ ...request, statusSent: plan.status }, order, counts, signal);
-    if (begun.isLookedAt || turn === undefined) return await this.#look(request, order, counts, signal);
-    const sent: Sent = { id: request.id, statusSent: plan.status, statusBefore: order.status, order };
+    if (plan.kind === "done") return await this.#look(request, plan.status, order, counts, signal);
+    if (begun.isLookedAt || turn === undefined)
+      return await this.#look(request, request.statusSent, order, counts, signal);
+    const { id, asked } = request;
+    const sent: Sent = { id, asked, statusSent: plan.status, statusBefore: order.status, order };
     return await this.#answered.send(sent, { plan, turn }, counts, signal);
   }
 
@@ -138,16 +149,18 @@ export class StatusSettler {
    */
   async #look(
     request: StatusRequest,
+    status: string | null,
     order: RequestedOrder,
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
     const { store } = this.#context;
-    const { id, statusSent } = request;
+    const { id } = request;
     addCount(counts, "requests");
     const found = await this.#reader.read(
-      { ...order, statusSent },
+      { ...order, statusSent: status },
       (seen, at) => {
+        if (isReplaced(store, request)) return "replaced";
         if (seen.kind === "doubted") return seen.error;
         if (seen.kind === "gone") {
           const { httpStatus, reason } = failureOf(seen.error);
@@ -156,8 +169,8 @@ export class StatusSettler {
         }
         // The order may have had the status since, and have been moved on.
         const isShown =
-          isSameName(seen.status, statusSent) ||
-          loadOrderMoves(store, id, null).statusesSince.some((since) => isSameName(since, statusSent));
+          isSameName(seen.status, status) ||
+          loadOrderMoves(store, id, null).statusesSince.some((since) => isSameName(since, status));
         if (!isShown) return "again";
         markSent(store, id, { httpStatus: null, at });
         return request.state === "pending" && !request.wasAnswered ? "already" : "sent";
@@ -165,6 +178,7 @@ export class StatusSettler {
       signal,
     );
     if (found instanceof BridgeError) throw found;
+    if (found === "replaced") return { kind: "again" };
     if (found === "again") {
       if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
       this.#looked.add(id);
@@ -212,7 +226,7 @@ export class StatusSettler {
    */
   #begin(id: bigint, { mayLeave }: { mayLeave: boolean }): Begun | undefined {
     const { store, clock, client } = this.#context;
-    const request = loadOpenRequest(store, id);
+    const request = this.#loadPresent(id);
     if (request?.state !== "pending") return undefined;
     const at = isoTime(clock.nowMs());
     const { rules } = this.#options;
@@ -234,9 +248,30 @@ export class StatusSettler {
       markSending(store, id, { status: plan.status, before, leftAt, at });
       this.#looked.delete(id);
       this.#readFirst.delete(id);
-      return { plan, order: before, isLookedAt, isReadFirst };
+      return { request, plan, order: before, isLookedAt, isReadFirst };
     }
-    return { plan, order, isLookedAt, isReadFirst };
+    return { request, plan, order, isLookedAt, isReadFirst };
+  }
+
+  /** The open request that has the id. Inside a transaction: one that has taken the place of another begins anew. */
+  #loadPresent(id: bigint): StatusRequest | undefined {
+    const { store } = this.#context;
+    const request = loadOpenRequest(store, id);
+    if (request === undefined) return undefined;
+    const former = this.#decided.get(id);
+    const { asked, orderId } = request;
+    if (former === undefined && this.#decided.size >= LOOKED_MAX) this.#decided.clear();
+    this.#decided.set(id, { asked, orderId });
+    if (former === undefined || former.asked === asked) return request;
+    beginAnew(store, id, former);
+    this.#readFirst.delete(id);
+    this.#answered.forget(id);
+    return loadOpenRequest(store, id);
+  }
+
+  /** Whether the row was another request when it was decided. */
+  #isOther({ id, asked }: StatusRequest): boolean {
+    return (this.#decided.get(id)?.asked ?? asked) !== asked;
   }
 
   /** After a start, and after a time in which changes were not followed, a cancellation may be unknown. */
@@ -261,11 +296,13 @@ export class StatusSettler {
     const order = loadRequestedOrder(store, request.orderId);
     if (order === undefined || request.statusSent === null) {
       // We sent no request for it: another client wrote the state.
-      await commit(this.#context, signal, () => markPendingAgain(store, request.id, null));
+      await commit(this.#context, signal, () => {
+        if (!isReplaced(store, request)) markPendingAgain(store, request.id, null);
+      });
       return { kind: "again" };
     }
-    const { id, statusSent, statusBefore } = request;
-    return await this.#answered.resolve({ id, statusSent, statusBefore, order }, undefined, counts, signal);
+    const { id, asked, statusSent, statusBefore } = request;
+    return await this.#answered.resolve({ id, asked, statusSent, statusBefore, order }, undefined, counts, signal);
   }
 }
 

@@ -1,11 +1,13 @@
 /*
  * Status requests of the ERP: an outbox, ordered per order. A request is `sending` from before it is sent until its
  * outcome is known, so that after a crash nothing is sent again before the order was read. Every update names the
- * expected state, because the ERP may change or delete its rows at any time. `echo` shows whether the status has come
+ * expected state, because the ERP may change or delete its rows at any time; an outcome is written only where the row is
+ * still the request that it is of (`isReplaced`). `echo` shows whether the status has come
  * back with the order; until then that change is our own. SQL, because the ERP writes this table: ids and numbers of
  * any size, which drizzle cannot read, and values too large to read.
  */
 
+import { digestOf } from "../answers/digest.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
@@ -33,21 +35,28 @@ export interface StatusRequest extends WantedStatus {
   statusBefore: string | null;
   /** The service has answered it without accepting it. */
   wasAnswered: boolean;
+  /** Digest of what the ERP has written. */
+  asked: string;
 }
 
+/** A request as it was read or sent; `statusSent` is left out where it may have been sent since. */
+export type AskedStatus = Pick<StatusRequest, "id" | "asked"> & Partial<Pick<StatusRequest, "statusSent">>;
+
 /** As SQLite returns it, integers without loss: the ERP may have written any. */
-type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "wasAnswered"> & {
+type RequestRow = Omit<StatusRequest, "isTooLarge" | "attempts" | "notUtf8" | "wasAnswered" | "asked"> & {
   isTooLarge: bigint;
   attempts: bigint;
   wasAnswered: bigint;
 };
 
-const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0) + coalesce(octet_length(r.data), 0)
-  + coalesce(octet_length(r.status_sent), 0) + coalesce(octet_length(r.status_before), 0) > ${VALUES_BYTES_MAX}`;
+/** Of the ERP's values alone, so that they are read the same before and after the request has left. */
+const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r.comment), 0)
+  + coalesce(octet_length(r.data), 0) > ${VALUES_BYTES_MAX}`;
 export const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
+const ifShort = (column: string) => `CASE WHEN octet_length(r.${column}) <= ${VALUES_BYTES_MAX} THEN r.${column} END`;
 const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
   ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
-  ${unlessTooLarge("status_sent")} AS statusSent, ${unlessTooLarge("status_before")} AS statusBefore,
+  ${ifShort("status_sent")} AS statusSent, ${ifShort("status_before")} AS statusBefore,
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;
 
 const OPEN = "state IN ('pending', 'sending')";
@@ -100,7 +109,44 @@ function readRow(store: Store, row: RequestRow): StatusRequest {
   const { status, comment, data } = row;
   const notUtf8 = findAltered(store.db, { status, comment, data }, (column) => loadBytes(store, row.id, column));
   const wasAnswered = row.wasAnswered === 1n;
-  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8 };
+  const asked = digestAsked(row);
+  return { ...row, isTooLarge: row.isTooLarge === 1n, attempts: Number(row.attempts), wasAnswered, notUtf8, asked };
+}
+
+function digestAsked({ orderId, status, comment, data }: RequestRow): string {
+  const values = [status, comment, data].map((value) => {
+    if (value === null) return null;
+    return Buffer.isBuffer(value) ? `blob ${value.toString("hex")}` : `${typeof value} ${value}`;
+  });
+  return digestOf(JSON.stringify([orderId.toLowerCase(), ...values])).toString("base64url");
+}
+
+/**
+ * Whether another request has the id now: the ERP has written its row anew, or other values into it. What became of the
+ * former one says nothing of it. To be called in the transaction that would write the outcome.
+ */
+export function isReplaced(store: Store, { id, asked, statusSent }: AskedStatus): boolean {
+  const row = loadOpenRequest(store, id);
+  if (row === undefined) return false;
+  if (row.asked !== asked) return true;
+  // A row that is inserted anew was never sent.
+  return statusSent !== undefined && statusSent !== null && row.statusSent === null;
+}
+
+/**
+ * Nothing was sent yet for the request that has the id now. A row that was not inserted anew has the former request's
+ * `known_revision`, which says nothing of another order.
+ */
+export function beginAnew(store: Store, id: bigint, former: { orderId: string }): void {
+  store
+    .prepare(
+      `UPDATE status_requests SET state = 'pending', attempts = 0, status_sent = NULL, status_before = NULL, revision_before = NULL,
+         stamp_before = NULL, left_at = NULL, first_sent_at = NULL, echo = NULL, http_status = NULL, answered_at = NULL, last_error = NULL,
+         new_form = NULL, shown_at = NULL, unshown_since = NULL, lost_ms = NULL,
+         known_revision = iif(status_sent IS NOT NULL AND order_id <> ?, 0, known_revision)
+       WHERE id = ? AND ${OPEN}`,
+    )
+    .run(former.orderId, id);
 }
 
 function loadBytes(store: Store, id: bigint, column: "status" | "comment" | "data"): Buffer {
@@ -118,7 +164,12 @@ export function saveStatusPathMatched(store: Store, path: string, at: string): v
   upsertRow(store, matchedPaths, { role: PATH_ROLE, path, matchedAt: at }, { key: ["role", "path"], set: [] });
 }
 
-/** To be called before the request is sent. From here on only an answer or a read of the order shows its outcome. */
+const IS_SENT_AGAIN = "is_same_name(status_sent, @status)";
+
+/**
+ * To be called before the request is sent. From here on only an answer or a read of the order shows its outcome. What
+ * was answered to another status, which the row asked for before, does not count.
+ */
 export function markSending(
   store: Store,
   id: bigint,
@@ -134,11 +185,15 @@ export function markSending(
   return (
     store
       .prepare(
-        `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?,
-           stamp_before = ?, left_at = ?, unshown_since = NULL, lost_ms = NULL, first_sent_at = coalesce(first_sent_at, ?), echo = 'awaited', attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
-         WHERE id = ? AND state = 'pending'`,
+        `UPDATE status_requests SET state = 'sending', status_sent = @status, status_before = @before, revision_before = @revision,
+           stamp_before = @updatedAt, left_at = @leftAt, unshown_since = NULL, lost_ms = NULL, echo = 'awaited',
+           first_sent_at = coalesce(iif(${IS_SENT_AGAIN}, first_sent_at, NULL), @at), new_form = iif(${IS_SENT_AGAIN}, new_form, NULL),
+           http_status = iif(${IS_SENT_AGAIN}, http_status, NULL), answered_at = iif(${IS_SENT_AGAIN}, answered_at, NULL),
+           attempts = max(0, min(attempts, ${ATTEMPTS_MAX})) + 1
+         WHERE id = @id AND state = 'pending'`,
       )
-      .run(sent.status, status, revision, updatedAt, sent.leftAt, sent.at, id).changes > 0
+      .run({ status: sent.status, before: status, revision, updatedAt, leftAt: sent.leftAt, at: sent.at, id }).changes >
+    0
   );
 }
 

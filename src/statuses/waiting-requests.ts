@@ -19,6 +19,8 @@ export interface Waiting {
   accepted: number;
   /** Order id of the request, if the service answered that there is nothing at the path. */
   nowhere: string | undefined;
+  /** What the row asks for; another request that takes its id does not wait. Undefined: that one waits as well. */
+  asked?: string | undefined;
   /** Set while it waits for a read of its order. */
   unread?: Unread;
 }
@@ -37,7 +39,13 @@ interface Kept {
   atMs: number;
   /** How statuses are sent: another way may be accepted at once. */
   signature: string;
-  requests: readonly { id: string; untilMs: number; isOwn: boolean; nowhere?: string | undefined }[];
+  requests: readonly {
+    id: string;
+    untilMs: number;
+    isOwn: boolean;
+    nowhere?: string | undefined;
+    asked?: string | undefined;
+  }[];
 }
 
 export class WaitingRequests {
@@ -70,11 +78,11 @@ export class WaitingRequests {
   /** Returns whether another request was accepted since this one began to fail. */
   postpone(
     id: bigint,
-    { ms, nowhere, unread }: { ms: number; nowhere?: string | undefined; unread?: Unread },
+    { ms, nowhere, asked, unread }: Partial<Pick<Waiting, "nowhere" | "asked" | "unread">> & { ms: number },
   ): boolean {
     const accepted = this.get(id)?.accepted ?? this.#accepted();
     const untilMs = this.#context.clock.monotonicMs() + ms;
-    this.#loaded.set(id, { untilMs, accepted, nowhere, ...(unread === undefined ? {} : { unread }) });
+    this.#loaded.set(id, { untilMs, accepted, nowhere, asked, ...(unread === undefined ? {} : { unread }) });
     return this.#accepted() > accepted;
   }
 
@@ -89,8 +97,8 @@ export class WaitingRequests {
   async save(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     const failed = [...this.#loaded].filter(([, { unread }]) => unread === undefined).slice(0, KEPT_MAX);
-    const requests = failed.map(([id, { untilMs, accepted, nowhere }]) => {
-      return { id: String(id), untilMs, isOwn: this.#accepted() > accepted, nowhere };
+    const requests = failed.map(([id, { untilMs, accepted, nowhere, asked }]) => {
+      return { id: String(id), untilMs, isOwn: this.#accepted() > accepted, nowhere, asked };
     });
     const text = JSON.stringify(requests);
     if (text === this.#kept) return;
@@ -120,8 +128,8 @@ export class WaitingRequests {
     this.#kept = JSON.stringify(requests);
     const accepted = this.#accepted();
     return new Map(
-      requests.map(({ id, untilMs, isOwn, nowhere }) => {
-        return [BigInt(id), { untilMs, accepted: isOwn ? accepted - 1 : accepted, nowhere }];
+      requests.map(({ id, untilMs, isOwn, nowhere, asked }) => {
+        return [BigInt(id), { untilMs, accepted: isOwn ? accepted - 1 : accepted, nowhere, asked }];
       }),
     );
   }
