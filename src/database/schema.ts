@@ -182,7 +182,7 @@ export const statusRequests = sqliteTable("status_requests", {
   firstSentAt: text("first_sent_at"),
   /** The form of its answer, if that form is new; null: a usual form. @example null */
   newForm: text("new_form"),
-  /** The order's revision when the row was inserted; the ERP may write the revision that it has read. @example 1 */
+  /** The order's revision when the row was inserted; the ERP may write the revision that it has read; 0 or null: it has read none. @example 1 */
   knownRevision: integer("known_revision"),
   /** When the order was first stored with the status after the request was sent. @example "2026-06-01T12:00:10.000Z" */
   shownAt: text("shown_at"),

@@ -50,7 +50,10 @@ interface KnownOrder {
   isKnown: 0 | 1;
 }
 
-/** What has happened to the order since the revision that the ERP has seen, and forbids to send what it asks for. */
+/**
+ * What has happened to the order since the revision that the ERP has seen, and forbids to send what it asks for. Without
+ * a revision it has seen none: the order was not stored as the row was inserted, or nothing noted it.
+ */
 export function loadHappenedSince(
   store: Store,
   id: bigint,
@@ -66,8 +69,8 @@ function loadKnownOrder(store: Store, id: bigint): KnownOrder | undefined {
   return store
     .prepare<KnownOrder>(
       `WITH known (order_key, order_id, number, status, changed_at, revision) AS MATERIALIZED (
-         SELECT o.order_key, o.order_id, o.number, o.status, o.changed_at, iif(r.known_revision > o.revision, 0, r.known_revision)
-         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ? AND r.known_revision IS NOT NULL)
+         SELECT o.order_key, o.order_id, o.number, o.status, o.changed_at, iif(r.known_revision <= o.revision, r.known_revision, 0)
+         FROM status_requests r JOIN orders o ON o.order_id = lower(r.order_id) WHERE r.id = ?)
        SELECT k.order_key AS orderKey, k.order_id AS orderId, k.number, k.status, k.changed_at AS changedAt, k.revision AS known,
          e.new_status AS statusKnown, e.seq IS NOT NULL AS isKnown
        FROM known k LEFT JOIN order_event_rows e ON e.seq = (

@@ -54,7 +54,9 @@ const TOO_LARGE = `coalesce(octet_length(r.status), 0) + coalesce(octet_length(r
   + coalesce(octet_length(r.data), 0) > ${VALUES_BYTES_MAX}`;
 export const unlessTooLarge = (column: string) => `CASE WHEN ${TOO_LARGE} THEN NULL ELSE r.${column} END`;
 const ifShort = (column: string) => `CASE WHEN octet_length(r.${column}) <= ${VALUES_BYTES_MAX} THEN r.${column} END`;
-const COLUMNS = `r.id, substr(r.order_id, 1, ${ID_CHARACTERS}) AS orderId, r.state, r.attempts,
+/** `substr` ends at a NUL, and would make an id of a text that no order has. */
+const ORDER_ID = `iif(instr(r.order_id, char(0)) > 0, '', substr(r.order_id, 1, ${ID_CHARACTERS}))`;
+const COLUMNS = `r.id, ${ORDER_ID} AS orderId, r.state, r.attempts,
   ${unlessTooLarge("status")} AS status, ${unlessTooLarge("comment")} AS comment, ${unlessTooLarge("data")} AS data,
   ${ifShort("status_sent")} AS statusSent, ${ifShort("status_before")} AS statusBefore,
   ${TOO_LARGE} AS isTooLarge, r.http_status IS NOT NULL AS wasAnswered`;

@@ -262,6 +262,32 @@ describe("a status that waits while its order is cancelled", () => {
     expect([states(), effects()]).toEqual([["refused", "sent"], ["packed"]]);
   });
 
+  it("is refused where the row has no revision, because it was inserted before its order was stored", async () => {
+    const { ids, ask, sandbox, run, clock, send, rows, effects } = await startStatusBridge();
+    const cancelled = sandbox.service.createOrder({ status: "cancelled" });
+    const later = sandbox.service.createOrder({ status: "new" });
+    for (const id of [cancelled, later, `${ids[0]}\0`]) ask(id, "packed");
+    await run("orders");
+    clock.advance(60_000);
+    for (const id of [later, ids[0]!]) sandbox.service.changeOrder(id, { status: "cancelled" });
+    await run("updates");
+    await send();
+    expect(effects()).toEqual([]);
+    expect(rows("SELECT state, last_error FROM status_requests ORDER BY id")).toMatchObject([
+      { state: "refused", last_error: expect.stringMatching(/^the order was cancelled after this request was made/) },
+      { state: "refused", last_error: expect.stringMatching(/^the order was cancelled after this request was made/) },
+      { state: "refused", last_error: "order_id is not a UUID" },
+    ]);
+  });
+
+  itWhole("is sent without a revision where the order was never cancelled", async () => {
+    const { ids, ask, erp, send, states, effects } = await startStatusBridge();
+    ask(ids[0]!, "packed");
+    erp.exec("UPDATE status_requests SET known_revision = NULL");
+    await send();
+    expect([states(), effects()]).toEqual([["sent"], ["packed"]]);
+  });
+
   itWhole("is refused by revision 0 where the history of the order was removed", async () => {
     const { ids, erp, sandbox, run, clock, send, states, effects } = await startStatusBridge();
     clock.advance(60_000);

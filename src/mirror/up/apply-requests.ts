@@ -74,9 +74,10 @@ function addRequest(
     )
     .get(orderId);
   if (order === undefined) return { reason: String(m.mirror.orderUnknown), isNew: false };
+  // What the shop has by now says nothing of what the ERP knew: without a revision it knew none.
   const { lastInsertRowid } = store
     .prepare(
-      "INSERT INTO status_requests (order_id, status, comment, data, requested_at, known_revision) VALUES (?, ?, ?, ?, ?, CAST(? AS INTEGER))",
+      "INSERT INTO status_requests (order_id, status, comment, data, requested_at, known_revision) VALUES (?, ?, ?, ?, ?, coalesce(CAST(? AS INTEGER), 0))",
     )
     .run(orderId, status, comment, data, requestedAt ?? rules.at, knownRevision);
   if (rules.isAgain) {
