@@ -858,7 +858,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a status sent again although it was seen at its order since a refusal",
-    { in: "#look", find: "isSameName(since, statusSent)", replace: 'isSameName(since, "")' },
+    { in: "#look", find: "isSameName(since, status)", replace: 'isSameName(since, "")' },
     "src/statuses/settle-status.ts",
   ),
   tested(
@@ -884,6 +884,18 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "a row for each heartbeat",
     { in: "replaceAlike", find: "if (id === undefined) return false;", replace: "if (id !== undefined) return false;" },
     "src/orders/alike-rows.ts",
+  ),
+  tested(
+    "test/statuses/status-replaced.test.ts",
+    "the answer to a former request counts for the one that has its id now",
+    { of: "isReplaced", does: "return false;" },
+    "src/statuses/status-rows.ts",
+  ),
+  tested(
+    "test/statuses/status-cancelled.test.ts",
+    "a request without a revision is sent over a cancellation",
+    { in: "loadKnownOrder", find: "WHERE r.id = ?)", replace: "WHERE r.id = ? AND r.known_revision IS NOT NULL)" },
+    "src/statuses/requested-order-rows.ts",
   ),
   tested(
     "test/statuses/status-cancelled.test.ts",

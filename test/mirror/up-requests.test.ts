@@ -77,6 +77,23 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
+  itWhole("know nothing where PostgreSQL has noted no revision, whatever the shop has by now", async () => {
+    const { bridge, erp, pass } = await startUp({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });
+    const [id = ""] = await storeOrders(bridge, 1);
+    await erp.query("SET erp_bridge.quiet = 'on'");
+    await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, 'shipped')", [SHOP, id]);
+    await erp.query("RESET erp_bridge.quiet");
+    bridge.sandbox.service.changeOrder(id, { status: "cancelled" });
+    bridge.clock.advance(60_000);
+    await bridge.run("updates");
+    await erp.query("UPDATE status_requests SET comment = 'parcel'");
+    await pass();
+    await bridge.run("statuses");
+    expect(bridge.rows("SELECT known_revision, state FROM status_requests")).toEqual([
+      { known_revision: 0, state: "refused" },
+    ]);
+  });
+
   it("are noted where a trigger of the head office writes them beneath the bridge's own writes, and its stock and marks too", async () => {
     const { bridge, database, erp, pass, remote } = await startUp({
       statuses: { path: "/api/v1/1c/orders/{order_id}/status" },

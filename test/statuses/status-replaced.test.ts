@@ -145,7 +145,10 @@ describe("a row that is another request by the time at which the former one is a
     expect([effects(), states()]).toEqual([["shipped"], ["sent"]]);
   });
 
-  itWhole.each([REPLACE, WAYS["an upsert"]])("is not refused because the former one was: %s", async (sql) => {
+  itWhole.each([
+    ["INSERT OR REPLACE", REPLACE],
+    ["an upsert", WAYS["an upsert"]],
+  ])("is not refused because the former one was: %s", async (_way, sql) => {
     const bridge = await startStatusBridge({ orders: 2 });
     const { ids, ask, erp, send, sendFor, request } = bridge;
     const id = ask(ids[0]!, "packed");
