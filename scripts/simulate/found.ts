@@ -46,8 +46,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a63, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_OF_PARTS) },
   { tag: 0x5a2e, shares: { usual: 0.02, hostile: 0.08 }, draw: emptyOtherwise },
   { tag: 0x5a3f, shares: { usual: 0.02, hostile: 0.06 }, draw: emptyBatch },
-  { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed(false) },
-  { tag: 0x5a30, shares: { usual: 0.02, hostile: 0.06 }, draw: skewed(true) },
+  { tag: 0x5a41, shares: { usual: 0.02, hostile: 0.08 }, draw: skewed },
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
   { tag: 0x71e5, shares: { usual: 0.03, hostile: 0.05 }, draw: otherTimes },
@@ -244,18 +243,14 @@ function emptyFirst(random: Random, forms: Forms): Added | undefined {
   };
 }
 
-/** The service's clock is wrong for a while, and the answers contain it, or do not. */
-function skewed(date: boolean): Found["draw"] {
-  return (random, forms, world) => skew(random, { ...forms, date }, world);
-}
-
-function skew(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
+/** The service's clock is wrong for a while, and no answer contains it. */
+function skewed(random: Random, forms: Forms, world: WorldKind): Apart | undefined {
   // The time of a cursor is unknown.
   if (forms.next !== "none") return undefined;
   const ms = pickOne(random, [-24 * HOUR, -HOUR, -20 * SECOND, 20 * SECOND, 3 * HOUR, 24 * HOUR, 365 * 24 * HOUR]);
   const forMs = pickOne(random, world === "usual" ? [5 * MINUTE, HOUR] : [5 * MINUTE, HOUR, 6 * HOUR, 30 * HOUR]);
   return {
-    forms,
+    forms: { ...forms, date: false },
     steps: [
       orders(3),
       change(random),

@@ -13,6 +13,8 @@ const DATABASE_DIGITS = 12;
 const MAKER = /^(.+)\.([0-9a-f]{12})-(\d{1,10})$/s;
 /** Former versions used neither a maker nor, before that, a random part. */
 const FORMER = /^(.+)\.partial(?:-(?:wal|shm|journal))?$/s;
+/** The longest name of a file, less what SQLite adds to that of a copy. */
+const NAME_BYTES_MAX = 255 - "-journal".length;
 /** Longer than any copy takes between two writes: one that is verified for an hour without an answer is given up. */
 const GIVEN_UP_MS = 24 * 60 * 60_000;
 
@@ -25,9 +27,15 @@ export interface Unfinished {
   isOver: boolean;
 }
 
-/** @param database the id of the copied database; undefined where it is not known */
+/**
+ * A name that is as long as the file system allows does not tell who makes the copy.
+ * @param database the id of the copied database; undefined where it is not known
+ */
 export function unfinishedName(target: string, database: string | undefined): string {
-  return freshName(database === undefined ? target : `${target}.${digitsOf(database)}-${process.pid}`, PARTIAL);
+  if (database === undefined) return freshName(target, PARTIAL);
+  const made = `${target}.${digitsOf(database)}-${process.pid}`;
+  const isTooLong = Buffer.byteLength(path.basename(freshName(made, PARTIAL))) > NAME_BYTES_MAX;
+  return freshName(isTooLong ? target : made, PARTIAL);
 }
 
 /**
