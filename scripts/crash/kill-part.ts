@@ -94,6 +94,8 @@ export async function recover(scene: Scene): Promise<string[]> {
       : [`the recovery ended with ${ended.code ?? ended.signal}: ${lastLine(ended.output)}`];
     // Rows in doubt rest until their request has certainly ended: that time is let pass at once.
     scene.write("UPDATE feed_outbox SET doubt_until_ms = 0 WHERE doubt_until_ms IS NOT NULL");
+    // The same of a confirm that covers everything.
+    scene.write("DELETE FROM meta WHERE key = 'open_confirm'");
     if (problems.length === 0 && findUnfinished(scene).length === 0) break;
   }
   return [...problems, ...findUnfinished(scene), ...findLostIn(scene)];
