@@ -218,6 +218,7 @@ function countAnew(store: Store, { fingerprint, date }: Partial<Served>): void {
     .run(fingerprint ?? null, msOf(date) ?? null);
 }
 
+/** Nothing is missing any more, or something else notes it. */
 export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});
 }
