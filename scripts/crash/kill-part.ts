@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LOSS_MS, LOSS_POLLS } from "../../src/confirm/plan-loss.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import type { Campaign } from "./campaign.ts";
 import { type Ended, Scene } from "./scene.ts";
@@ -96,6 +97,14 @@ export async function recover(scene: Scene): Promise<string[]> {
     scene.write("UPDATE feed_outbox SET doubt_until_ms = 0 WHERE doubt_until_ms IS NOT NULL");
     // The same of a confirm that covers everything.
     scene.write("DELETE FROM meta WHERE key = 'open_confirm'");
+    // And of confirms that wait for the batches of lost answers.
+    const hourAgo = new Date(Date.now() - LOSS_MS).toISOString();
+    scene.write(
+      `UPDATE meta SET value = json_set(value, '$.loss.since', ?, '$.loss.at', ?, '$.loss.polls', ${LOSS_POLLS})
+       WHERE key = 'unanswered' AND json_extract(value, '$.loss') IS NOT NULL`,
+      hourAgo,
+      hourAgo,
+    );
     if (problems.length === 0 && findUnfinished(scene).length === 0) break;
   }
   return [...problems, ...findUnfinished(scene), ...findLostIn(scene)];
