@@ -1223,15 +1223,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "readPage", find: "elements.length === 0 ? 1 :", replace: "elements.length === 0 ? 0 :" },
     "src/orders/read-batch.ts",
   ),
-  {
-    ...one(
-      "orders are asked for while a confirm that covers everything may still be carried out",
-      "src/orders/pull-orders.ts",
-      "if (!isWaiting && this.#confirms.mayArrive)",
-      "if (!isWaiting && this.#confirms.mayArrive && batches < 0)",
-    ),
-    draws: { forms: { confirm: "all" }, step: { do: "net", on: "confirm" } },
-  },
+  tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "orders are asked for while a confirm that covers everything may still be carried out",
+    {
+      in: "#drain",
+      find: "if (!isWaiting && this.#confirms.mayArrive)",
+      replace: "if (batches < 0)",
+    },
+    "src/orders/pull-orders.ts",
+  ),
   tested(
     "test/cli/approve.test.ts",
     "an approval of a number covers other rows that took the place of those shown",
