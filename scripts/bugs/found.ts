@@ -1242,7 +1242,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-guard.test.ts",
     "the guard forgets what it counted where the time of day is set forward",
-    { in: "#dropsFrom", find: "aheadMs > CLOCK_STEP_MS", replace: "aheadMs > CLOCK_STEP_MS * 1e9" },
+    { in: "#noteClocks", find: "aheadMs > CLOCK_STEP_MS", replace: "aheadMs > CLOCK_STEP_MS * 1e9" },
     "src/feeds/push-imports.ts",
   ),
   tested(

@@ -218,14 +218,15 @@ function countAnew(store: Store, { fingerprint, date }: Partial<Served>): void {
     .run(fingerprint ?? null, msOf(date) ?? null);
 }
 
-/** Nothing is missing any more, or something else notes it. */
+/** Nothing is missing any more, or the note where confirms name their batch has the place of the mark. */
 export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});
 }
 
 /**
- * A person has decided that nothing is missing of what was lost until now. The GET that is open may still lose its answer. Returns the
- * time of the newest loss instead, where it is later than the hold and the person was not told of it: the next call ends it.
+ * A person has decided that nothing is missing of what was lost until now. The GET that is open may still lose its answer, so its
+ * mark stays. Where an answer was lost after the hold began (`since`), the first call gives nothing up and returns the time of that
+ * loss, for the person to be told.
  */
 export function giveUpLost(store: Store, { since }: { since: string | undefined }): string | undefined {
   const mark = findRow(store, openDeliveries, {});

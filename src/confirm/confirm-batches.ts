@@ -74,8 +74,6 @@ export class ConfirmBatches {
   readonly #lost: LostAnswers;
   readonly #again: ServedAgain;
   readonly #open: OpenConfirm;
-  /** The outcome of the confirm that was sent last is known. */
-  #isKnown = false;
   /** The last pass in which a batch was served. */
   #servedIn: PullPass | undefined;
   /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
@@ -239,7 +237,7 @@ export class ConfirmBatches {
   async #commit<T>(pass: PullPass, fn: () => T): Promise<T> {
     const result = await commit(this.#context, pass.signal, () => {
       this.#waits.save();
-      if (this.#isKnown) this.#open.end();
+      this.#open.save();
       return fn();
     });
     this.#waits.noteSaved();
@@ -284,14 +282,13 @@ export class ConfirmBatches {
         if (coversAll) this.#open.begin();
       });
     }
-    this.#isKnown = false;
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     // 3. Only now send the confirm.
     const sent = await this.#sender.sendParts({ row, wasTried }, pass);
     if (sent === undefined) return undefined;
     const { outcome, ...part } = sent;
     // 4. Commit the outcome.
-    this.#isKnown = isKnown(outcome);
+    if (coversAll) this.#open.noteOutcome({ isKnown: isKnown(outcome) });
     await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
     return outcome;
   }

@@ -20,6 +20,8 @@ export class OpenConfirm {
   readonly #form: ConfirmForm;
   readonly #requestMs: number;
   #sentMs: number | undefined;
+  /** Its outcome is known, and not saved yet. */
+  #isOver = false;
 
   /** @param options.requestMs time limit of a request, in milliseconds */
   constructor(
@@ -48,12 +50,18 @@ export class OpenConfirm {
   begin(): void {
     const sentMs = this.#context.clock.monotonicMs();
     this.#sentMs = sentMs;
+    this.#isOver = false;
     saveMetaJson(this.#context.store, "open_confirm", { sentMs } satisfies Sent);
   }
 
-  /** Its outcome is known. To be called inside the transaction that saves it. */
-  end(): void {
-    if (this.#sentMs === undefined) return;
+  /** To be called with the outcome; {@link save} follows. */
+  noteOutcome({ isKnown }: { isKnown: boolean }): void {
+    this.#isOver = isKnown;
+  }
+
+  /** To be called inside the transaction that saves the outcome. */
+  save(): void {
+    if (!this.#isOver || this.#sentMs === undefined) return;
     this.#sentMs = undefined;
     deleteMeta(this.#context.store, "open_confirm");
   }

@@ -220,7 +220,7 @@ export class PushImports implements Job {
     const { store, log } = this.#context;
     const { rules } = this.#options;
     const now = this.#now();
-    const times = { after: this.#dropsFrom(now), at: now };
+    const times = { after: this.#noteClocks(now), at: now };
     if (hasLaterDrops(store, rules, times))
       await commitUntilDone(this.#context, signal, () =>
         endLaterDrops(store, rules, { ...times, limit: ROWS_PER_COMMIT }),
@@ -266,8 +266,8 @@ export class PushImports implements Job {
     return limits;
   }
 
-  /** From when on times of drops are wrong: in the future, or, where the clock was set forward, all that still count. */
-  #dropsFrom(now: string): string {
+  /** Notes both clocks. Returns from when on times of drops are wrong: in the future, or, where the clock was set forward, all that still count. */
+  #noteClocks(now: string): string {
     const { clock } = this.#context;
     const { wallMs, machineMs } = this.#clocks;
     this.#clocks = { wallMs: clock.nowMs(), machineMs: clock.monotonicMs() };

@@ -170,7 +170,7 @@ export class BatchPagesReader {
       isElsewhere = page.isElsewhere === true;
       query = read.count < (page.last ?? Number.POSITIVE_INFINITY) ? page.next : undefined;
     }
-    // Which of several there is, a page without records does not show.
+    // A page without records does not show which page it is.
     return { ...read, count: read.count - read.emptyPages, renamed, ...(besideFirst !== undefined && { besideFirst }) };
   }
 }

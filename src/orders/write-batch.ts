@@ -1,7 +1,4 @@
-/*
- * Writes one batch that was read: in transactions of bounded size, the last of which makes its row, so that nothing is confirmed before
- * all of it is on disk. The body of a giant batch is kept first: a crash between the parts loses nothing.
- */
+/* The transactions of one batch that was read. The row that makes it due to be confirmed is written in the last of them. */
 
 import { digestInSlices } from "../answers/digest.ts";
 import {
