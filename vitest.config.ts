@@ -24,5 +24,6 @@ export default defineConfig({
     // A machine that is busy with other things makes each test slow; what hangs is told all the same.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

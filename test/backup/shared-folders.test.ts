@@ -90,7 +90,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
     south.clock.advance(1_000);
     const pass = north.run("backup");
     const isUnderWay = (name: string) => name.endsWith(".partial") && statSync(path.join(dir, name)).size > 0;
-    await expect.poll(() => existsSync(dir) && readdirSync(dir).some(isUnderWay)).toBe(true);
+    await expect.poll(() => existsSync(dir) && readdirSync(dir).some(isUnderWay), { interval: 5 }).toBe(true);
     expect((await south.run("backup")).error).toBeNull();
     expect((await pass).error).toBeNull();
     expect(readdirSync(dir)).toHaveLength(4);

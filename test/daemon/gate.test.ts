@@ -306,7 +306,7 @@ describe("a refusal of one endpoint", () => {
     await test.run("updates");
     expect(failing()).toEqual([{ flow: "reconcile" }]);
     test.bridge.start();
-    await vi.waitFor(() => expect(failing()).toEqual([]));
+    await vi.waitFor(() => expect(failing()).toEqual([]), { timeout: 30_000 });
   });
 
   itWhole("widens to the area once every endpoint that is tried refuses, and then probes once for all", async () => {
