@@ -97,6 +97,11 @@ export class UnusualEmptyError extends BridgeError {
   }
 }
 
+interface JudgeOptions {
+  mustList?: (isStanding: boolean) => boolean;
+  isCovered?: boolean;
+}
+
 export interface NamedEmpty {
   /** A digest. */
   name: string;
@@ -124,18 +129,19 @@ export class CompletenessCheck {
 
   /**
    * Call for each answer. Returns an error where its list is empty and the form of the answer is unusual.
-   * @param mustList whether an empty answer should hold records; `isStanding`: the one before has an unusual form too
+   * @param options.mustList whether an empty answer should hold records; `isStanding`: the one before has an unusual form too
+   * @param options.isCovered the next confirm covers whatever an empty answer should have held
    * @throws BridgeError `answer_shape` where its list is empty and a field beside it contradicts that.
    */
   async judge(
     metadata: ListMetadata,
     signal: AbortSignal,
-    mustList: (isStanding: boolean) => boolean = () => false,
+    options: JudgeOptions = {},
   ): Promise<UnusualEmptyError | undefined> {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     const found = metadata.size === 0 ? findContradictions(learned, metadata) : [];
     const next = learnMetadata(learned, metadata);
-    const judged = found.length === 0 ? this.#judgeForm(next, metadata, mustList) : { learned: next };
+    const judged = found.length === 0 ? this.#judgeForm(next, metadata, options) : { learned: next };
     await this.#save(learned, judged.learned, signal);
     if (found.length === 0) return judged.unusual;
     throw new BridgeError(
@@ -148,11 +154,12 @@ export class CompletenessCheck {
   #judgeForm(
     learned: LearnedMetadata,
     { size, besideEmpty = [] }: ListMetadata,
-    mustList: (isStanding: boolean) => boolean,
+    { mustList, isCovered }: JudgeOptions,
   ): { learned: LearnedMetadata; unusual?: UnusualEmptyError } {
     const { clock, log } = this.#context;
     const { empty = NO_EMPTY } = learned;
-    const found = size === 0 ? findUnusual(empty, besideEmpty, mustList(isStanding(empty))) : [];
+    const how = { mustList: mustList?.(isStanding(empty)) === true, isCovered: isCovered === true };
+    const found = size === 0 ? findUnusual(empty, besideEmpty, how) : [];
     if (found.length === 0) {
       const next = size === 0 ? learnEmpty(empty, besideEmpty) : noteRecords(empty);
       return { learned: next === empty ? learned : { ...learned, empty: next } };

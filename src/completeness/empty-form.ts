@@ -15,8 +15,11 @@ export interface BesideEmpty {
   place: string;
   /** Its content in general form. Empty: none, or content that differs in each answer. */
   says: string;
-  /** Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere. */
-  counts: "before" | "new" | "always" | "never";
+  /**
+   * Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere. `covered`: as `before`,
+   * but only where the next confirm covers whatever this answer should have held.
+   */
+  counts: "before" | "new" | "always" | "never" | "covered";
 }
 
 /** The fields of an endpoint's empty answers. */
@@ -70,15 +73,26 @@ const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|
 const ROOT = "$";
 
 /**
+ * @param list the path of the list, and whether it is `null`
  * @param skipped offsets of the list and of other values that the configuration reads
  * @param hideSecrets applied here, because shortened texts could no longer be recognised as secrets
  */
 export function readBesideEmpty(
   bytes: Buffer,
   root: Span,
-  { skipped, hideSecrets }: { skipped: ReadonlySet<number>; hideSecrets: (text: string) => string },
+  {
+    list,
+    skipped,
+    hideSecrets,
+  }: {
+    list: { place: string; isNull: boolean };
+    skipped: ReadonlySet<number>;
+    hideSecrets: (text: string) => string;
+  },
 ): BesideEmpty[] {
-  const found: BesideEmpty[] = [readRoot(bytes, root, skipped.has(root.start))];
+  const ofRoot = readRoot(bytes, root, skipped.has(root.start));
+  const ofList = { place: list.place, says: list.isNull ? "null" : "list", counts: "covered" } as const;
+  const found: BesideEmpty[] = ofRoot.says === "object" ? [ofRoot, ofList] : [ofRoot];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { span, place, depth } = next;
@@ -99,11 +113,12 @@ export function readBesideEmpty(
 
 /**
  * The kind of the whole answer. `null` and `[]` are unusual where empty answers were of another kind. An object holds
- * the list at its configured place, an array may be that list, and 204 states that there is nothing: these are always
- * usual.
+ * the list at its configured place, and an array may be that list: these are always usual. So is 204, which states that
+ * there is nothing, unless a confirm covers what it took the place of.
  */
 function readRoot(bytes: Buffer, root: Span, isList: boolean): BesideEmpty {
-  const says = root.end === root.start ? "204" : kindOf(bytes, root);
+  if (root.end === root.start) return { place: ROOT, says: "204", counts: "covered" };
+  const says = kindOf(bytes, root);
   return { place: ROOT, says, counts: says === "null" || (says === "array" && !isList) ? "before" : "never" };
 }
 
@@ -138,20 +153,22 @@ const NONE: ReadonlySet<string> = new Set();
 /**
  * The fields of an empty answer with content that no empty answer had before.
  *
- * @param mustList the answer should hold records, so that its kind is unusual even if it is that of the first empty
+ * @param options.mustList the answer should hold records, so that its kind is unusual even if it is that of the first empty
  * answer
+ * @param options.isCovered the next confirm covers whatever the answer should have held
  */
 export function findUnusual(
   { times, known }: UsualEmpty,
   beside: readonly BesideEmpty[],
-  mustList = false,
+  { mustList = false, isCovered = false }: { mustList?: boolean; isCovered?: boolean } = {},
 ): readonly BesideEmpty[] {
   const isKnown = times >= USUAL_TIMES;
   return beside.filter(({ place, says, counts }) => {
+    if (counts === "covered" && !isCovered) return false;
     const isOwed = mustList && place === ROOT;
     if (says === "" || counts === "never" || !(isKnown || isOwed)) return false;
     const values = known[place];
-    if (values === undefined) return counts !== "before" || isOwed;
+    if (values === undefined) return counts === "always" || counts === "new" || isOwed;
     return counts !== "new" && !values.includes(says) && !values.includes(ANY);
   });
 }
@@ -193,7 +210,7 @@ export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   if (unusual === undefined) return false;
   if (unusual.proved >= PROOFS) return true;
   // Of another kind as a whole, it may be what is left of a failure: time is no evidence.
-  const isOtherKind = unusual.last.some(({ place, counts }) => place === ROOT && counts !== "never");
+  const isOtherKind = unusual.last.some(({ place, counts }) => place === ROOT && counts === "before");
   return !isOtherKind && unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS;
 }
 

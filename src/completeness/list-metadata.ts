@@ -147,7 +147,9 @@ export function* readMetadataInSlices(
       return found.state === "value" ? [found.span.start] : [];
     }),
   );
-  const besideEmpty = size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, { skipped, hideSecrets }) } : {};
+  const ofList = { place: list.text, isNull: resolvePath(bytes, root, list).state === "null" };
+  const besideEmpty =
+    size === 0 ? { besideEmpty: readBesideEmpty(bytes, root, { list: ofList, skipped, hideSecrets }) } : {};
   if (kindOf(bytes, root) !== "object") return { ...NO_METADATA, fields: head, size, ...besideEmpty };
   const fields: MetadataField[] = [...head];
   const numbers: MetadataField[] = [];

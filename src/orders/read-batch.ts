@@ -8,6 +8,7 @@ import { resolvePath } from "../answers/json-path.ts";
 import { kindOf, type Span, textOf } from "../answers/json-text.ts";
 import { atOnce } from "../answers/slices.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
+import { loadDelivery } from "../batches/delivery-rows.ts";
 import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { type AnswerHead, readHeadMetadata } from "../completeness/head-metadata.ts";
 import {
@@ -122,7 +123,9 @@ export class BatchReader {
     const bytes = list.mended?.bytes ?? body;
     const metadata = await this.#readMetadata(answer, list, signal);
     if (list.elements === undefined) {
-      const unusual = await this.#completeness.judge(metadata, signal);
+      // A confirm that names nothing covers what was delivered with an answer that only looks empty.
+      const isCovered = loadDelivery(store) !== undefined;
+      const unusual = await this.#completeness.judge(metadata, signal, { isCovered });
       await this.#completeness.readNamed(metadata, () => new Set(), signal);
       const isServed = answer.oldBy === undefined && answer.isKept !== true;
       if (unusual !== undefined || !isServed) return { isNothing: true, unusual };

@@ -52,7 +52,7 @@ describe("an unusual empty form", () => {
       { place: "$", says: "null", counts: "before" },
       { place: "code", says: "false", counts: "before" },
     ] as const;
-    expect(findUnusual(usual, beside, mustList)).toEqual(expected ? beside.slice(0, 1) : []);
+    expect(findUnusual(usual, beside, { mustList })).toEqual(expected ? beside.slice(0, 1) : []);
   });
 
   it("is counted anew once records came in between", () => {

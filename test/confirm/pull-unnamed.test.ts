@@ -308,6 +308,26 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
+  itWhole.each<[string, FaultRule["do"]]>([
+    ["204", { kind: "raw", status: 204, body: "", contentType: "text/plain" }],
+    ["a list that is null", { kind: "raw", body: `{"orders":null}`, contentType: "application/json" }],
+  ])("is not ended by an answer that no empty one was like before: %s", async (_, answer) => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    for (let poll = 0; poll < 3; poll++) await t.run("orders");
+    createOrders(t, 2);
+    t.sandbox.faults.add({ ...lostGet, do: answer });
+    for (let minute = 0; minute < 17; minute++) {
+      await t.run("orders");
+      t.clock.advance(60_000);
+    }
+    expect([orderCount(t), confirmBodies(t)]).toEqual([1, []]);
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+    t.sandbox.service.setOptions({ redeliverAfterMs: "cycle" });
+    for (let poll = 0; poll < 5; poll++) await t.run("orders");
+    expect(holds(t)).toEqual([]);
+    expectComplete(t);
+  });
+
   itWhole.each([
     ["an hour back", -3_600_000],
     ["a day ahead", 86_400_000],

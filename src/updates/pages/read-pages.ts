@@ -373,9 +373,9 @@ export class ReadPages {
     // A named next page is requested before signs of more changes are judged.
     const isFollowed = token !== undefined && token !== since;
     const judged = isFollowed ? withoutMore(changes.metadata) : changes.metadata;
-    const unusual = await this.#completeness.judge(judged, pass.signal, (isStanding) =>
-      this.#mustList(pass, since, isStanding),
-    );
+    const unusual = await this.#completeness.judge(judged, pass.signal, {
+      mustList: (isStanding) => this.#mustList(pass, since, isStanding),
+    });
     pass.metadata = changes.metadata;
     // Records beside an error, beside empty ones, or from a cache are stored; the position stays, because others may be
     // missing.
