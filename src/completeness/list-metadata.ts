@@ -95,15 +95,17 @@ const REST_NAME = /waiting|pending|remaining|left|осталось/;
 const LINES_NAME = /items?|rows?/;
 /** They count all pages, or name the last one. */
 const PAGES_NAME =
-  /^(?:(?:num|number(?:of)?|count|total(?:of)?)?pages(?:count|total)?|(?:page|pages)count|lastpage|of|(?:всего)?страниц)$/;
+  /^(?:(?:num|number(?:of)?|count|total(?:of)?)?(?:pages|parts)(?:count|total)?|(?:pages?|parts?)count|lastpage|of|(?:всего)?(?:страниц|частей))$/;
 /** They state that the list is incomplete. */
 const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|complete|whole|неполный|полный)$/;
 /** For these, `false` does. */
 const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
 /** Beside the number of pages: the number of this page. */
-const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|страница)$/;
+const THIS_PAGE_NAME = /^(?:page|currentpage|page(?:number|no|num|index)|part|part(?:number|no|num)|страница|часть)$/;
 /** Those of them that are not parameters of a request. */
 const SHOWN_PAGE_NAME = /^(?:currentpage|pageindex)$/;
+/** Beside a flag that more follows: where it goes on, and the parameter that asks for it. */
+const CURSOR_PARAMETERS: Readonly<Record<string, string>> = { endcursor: "after", cursor: "cursor" };
 /** Beside a total: how many records come before these. */
 const OFFSET_NAME = /^(?:offset|skip)$/;
 /** They describe records that are not in the list. */
@@ -172,6 +174,8 @@ export function* readMetadataInSlices(
       addRecord(fields, place, id);
       continue;
     }
+    const related = readRelated(bytes, span, place);
+    if (related !== undefined && fields.length < FIELDS_MAX) fields.push(related);
     const { pages, ...shown } = isElement ? NOT_SHOWN : readPages(bytes, span, place);
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
@@ -185,7 +189,8 @@ export function* readMetadataInSlices(
         if (kindOf(bytes, value) === "array") return false;
       }
       const field = readField(bytes, value, { name: plainOf(key), place: at });
-      if (field !== undefined && fields.length < FIELDS_MAX) fields.push({ ...field, ...turnOf(field, shown, size) });
+      if (field !== undefined && fields.length < FIELDS_MAX)
+        fields.push({ ...field, ...turnOf(field, { shown, size, next: nextOf(bytes, value, key) }) });
       const number = field === undefined && !isElement ? readNumber(bytes, value, at) : undefined;
       if (number !== undefined && numbers.length < NUMBERS_MAX) numbers.push(number);
       return false;
@@ -351,13 +356,17 @@ interface ShownPage {
   pages?: MetadataField | undefined;
   page?: readonly [name: string, number: number];
   offset?: readonly [name: string, number: number];
+  cursor?: readonly [name: string, value: string];
 }
 
 const NOT_SHOWN: ShownPage = {};
 
 function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
-  const found: Pick<ShownPage, "page" | "offset"> & { number?: number; pages?: number; at?: string } = {};
+  const found: Omit<ShownPage, "pages"> & { number?: number; pages?: number; at?: string } = {};
   someMember(bytes, object, ({ key, value }) => {
+    const asks = CURSOR_PARAMETERS[plainOf(key)];
+    if (asks !== undefined && kindOf(bytes, value) === "string")
+      found.cursor = [asks, headOf(bytes, value, LINK_MAX)];
     const { count, place: at } =
       (key.length > NAME_MAX ? undefined : readNumber(bytes, value, placeIn(place, key))) ?? {};
     if (count === undefined || at === undefined) return false;
@@ -379,13 +388,46 @@ function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
   return { pages: { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks } };
 }
 
-/** `has_more` beside the number of a page, or a total that is beyond an offset and the records of the list. */
+/**
+ * The parameter that asks for what a field names as the next page without a link: `next_page: 2` for `page=2`, `nextPageToken: "c"` for
+ * `pageToken=c`. A service that does not know it serves the same page again, or refuses.
+ */
+function nextOf(bytes: Buffer, value: Span, key: string): MetadataField["turn"] {
+  const kind = kindOf(bytes, value);
+  if (kind !== "number" && kind !== "string") return undefined;
+  const text = kind === "number" ? textOf(bytes, value) : headOf(bytes, value, LINK_MAX);
+  if (/^[/?]|:\/\//.test(text)) return undefined; // a link
+  const isNumber = /^\d{1,9}$/.test(text);
+  const name = key.replace(/^[@$._-]*next[_\-. ]*/i, "").replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  if (isNumber) return [name === "" ? "page" : name, text];
+  return [name === "" ? "cursor" : name, text];
+}
+
+/** A link in a list of links: `{"rel": "next", "href": "…"}`. */
+function readRelated(bytes: Buffer, object: Span, place: string): MetadataField | undefined {
+  let isNext = false;
+  someMember(bytes, object, ({ key, value }) => {
+    isNext = /^rel$/i.test(key) && kindOf(bytes, value) === "string" && stringOf(bytes, value).toLowerCase() === "next";
+    return isNext;
+  });
+  const { link } = isNext ? linkOf(bytes, object) : {};
+  if (link === undefined) return undefined;
+  return { kind: "omitted", place: placeIn(place, "next"), says: link !== "", isClear: true, link };
+}
+
+/**
+ * How to ask for the next page where there is no link to it: by what its field says, by the number of this page or a cursor beside a flag, or
+ * by an offset where a total is beyond the records of the list.
+ */
 function turnOf(
   { kind, place, says, isClear, count = 0 }: MetadataField,
-  { page, offset }: ShownPage,
-  size: number,
+  { shown, size, next: named }: { shown: ShownPage; size: number; next: MetadataField["turn"] },
 ): Pick<MetadataField, "turn"> {
+  const { page, offset, cursor } = shown;
+  const isNamed = kind === "more" && says && !isClear && NEXT_NAME.test(lastName(place));
+  if (isNamed && named !== undefined) return { turn: named };
   if (kind === "more" && says && isClear && page !== undefined) return { turn: [page[0], String(page[1] + 1)] };
+  if (kind === "more" && says && isClear && cursor !== undefined) return { turn: cursor };
   const next = (offset?.[1] ?? 0) + size;
   const isBeyond = kind === "count" && TOTAL_NAME.test(lastName(place)) && count > next && size > 0;
   return isBeyond && offset !== undefined ? { turn: [offset[0], String(next), Math.ceil(count / size)] } : {};

@@ -78,7 +78,8 @@ function turnPage({ fields, size }: Pick<ListMetadata, "fields" | "size">, asked
   if (field?.turn === undefined) return undefined;
   const [name, value, last = Number.POSITIVE_INFINITY] = field.turn;
   const query = [...asked.filter(([own]) => own !== name), [name, value] as const];
-  return { query, first: queryOfFirst(query, { asked, size }), fields: [field], last };
+  const named = fields.filter((other) => other === field || other.place === field.place);
+  return { query, first: queryOfFirst(query, { asked, size }), fields: named, last };
 }
 
 const PAGE = /page|^pg?$/i;

@@ -116,6 +116,46 @@ describe("a batch whose answer names a next page", () => {
     expect(t.rows("SELECT order_count AS n FROM batches")).toEqual([{ n: 2 }]);
   });
 
+  itWhole.each<[string, object, string]>([
+    ["a list of links", { links: [{ rel: "self", href: PATH }, { rel: "next", href: `${PATH}?page=2` }] }, "page=2"],
+    ["the number of the next page", { page: 1, next_page: 2 }, "page=2"],
+    ["a number alone", { meta: { next: 2 } }, "page=2"],
+    ["a cursor", { next_cursor: "c2Vj/25k" }, "cursor=c2Vj%2F25k"],
+    ["a cursor among what is said of pages", { pagination: { next: "abc" } }, "cursor=abc"],
+    ["a token", { nextPageToken: "abc" }, "pageToken=abc"],
+    ["a token with underscores", { next_page_token: "abc" }, "page_token=abc"],
+    ["an offset", { next_offset: 2 }, "offset=2"],
+    ["the form of GraphQL", { pageInfo: { hasNextPage: true, endCursor: "abc" } }, "after=abc"],
+    ["a flag beside a cursor", { has_more: true, cursor: "abc" }, "cursor=abc"],
+    ["parts", { part: 1, parts: 2 }, "part=2"],
+  ])("is confirmed once the page after it is stored, as named by %s", async (_, beside, query) => {
+    const { t, serve, asked, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    const first = { ids: ids.slice(0, 2), beside };
+    serve({ "": first, [query]: { ids: ids.slice(2) } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect([orderCount(t), isConfirmed()]).toEqual([3, true]);
+    expect(asked.slice(0, 2)).toEqual(["", query]);
+  });
+
+  itWhole.each<[string, object]>([
+    ["a number", { next_page: 2 }],
+    ["a cursor", { next_cursor: "abc" }],
+    ["a flag beside a cursor", { pageInfo: { hasNextPage: true, endCursor: "abc" } }],
+  ])("is confirmed as it is where the service does not know how its next page is asked for: %s", async (_, beside) => {
+    for (const answer of ["again", "refused", "another batch"]) {
+      const { t, serve, asked, isConfirmed } = await start();
+      const ids = createOrders(t, 3);
+      const first = { ids: ids.slice(0, 2), beside };
+      const other = { ids: ids.slice(2), beside: { batch_id: "b-2" } };
+      const second = answer === "again" ? first : answer === "refused" ? { ids: [], status: 400 } : other;
+      serve({ "": first, "page=2": second, "cursor=abc": second, "after=abc": second });
+      expect((await t.run("orders")).error).toBeNull();
+      expect(isConfirmed()).toBe(true);
+      expect(asked.length).toBeGreaterThan(1);
+    }
+  });
+
   itWhole("is whole where a batch of its own follows", async () => {
     const { t, serve, isConfirmed } = await start();
     const ids = createOrders(t, 3);
@@ -377,7 +417,7 @@ describe("a batch whose answer names a next page", () => {
   itWhole.each<[string, object]>([
     ["the same request", { next: PATH }],
     ["the same request by another host", { next: `https://orders.internal${PATH}/` }],
-    ["no link", { next: "c2Vjb25k", next_cursor: "//[" }],
+    ["no link", { next: "//[" }],
   ])("leads nowhere where it is one to %s", async (_, beside) => {
     const { t, serve, asked, isConfirmed } = await start();
     serve({ "": { ids: createOrders(t, 2), beside } });
