@@ -349,6 +349,13 @@ export class CompletenessCheck {
     await this.#save(learned, learnWhole(learned, metadata), signal);
   }
 
+  /** Without fields that do not link to the next page, and that have stood beside empty lists too. */
+  withoutFree(answer: ListMetadata): ListMetadata {
+    const { known } = LISTS.load(this.#context.store, this.#endpoint);
+    const isFree = (field: MetadataField) => field.turn !== undefined && known[keyOf(field)]?.state === "free";
+    return { ...answer, fields: answer.fields.filter((field) => !isFree(field)) };
+  }
+
   /** Whether a page states that another one follows. */
   saysMore(metadata: ListMetadata): boolean {
     return saysMore(LISTS.load(this.#context.store, this.#endpoint), metadata);

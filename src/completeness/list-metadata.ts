@@ -365,8 +365,7 @@ function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
   const found: Omit<ShownPage, "pages"> & { number?: number; pages?: number; at?: string } = {};
   someMember(bytes, object, ({ key, value }) => {
     const asks = CURSOR_PARAMETERS[plainOf(key)];
-    if (asks !== undefined && kindOf(bytes, value) === "string")
-      found.cursor = [asks, headOf(bytes, value, LINK_MAX)];
+    if (asks !== undefined && kindOf(bytes, value) === "string") found.cursor = [asks, headOf(bytes, value, LINK_MAX)];
     const { count, place: at } =
       (key.length > NAME_MAX ? undefined : readNumber(bytes, value, placeIn(place, key))) ?? {};
     if (count === undefined || at === undefined) return false;

@@ -205,7 +205,8 @@ export class BatchReader {
     const { client } = this.#context;
     const { confirm } = this.#rules;
     if (this.#query === undefined || !confirmNames(confirm) || confirmNamesOrders(confirm, batchId)) return undefined;
-    return findNextPage(metadata, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
+    const shown = this.#completeness.withoutFree(metadata);
+    return findNextPage(shown, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
   }
 
   /**

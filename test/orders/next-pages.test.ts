@@ -117,7 +117,16 @@ describe("a batch whose answer names a next page", () => {
   });
 
   itWhole.each<[string, object, string]>([
-    ["a list of links", { links: [{ rel: "self", href: PATH }, { rel: "next", href: `${PATH}?page=2` }] }, "page=2"],
+    [
+      "a list of links",
+      {
+        links: [
+          { rel: "self", href: PATH },
+          { rel: "next", href: `${PATH}?page=2` },
+        ],
+      },
+      "page=2",
+    ],
     ["the number of the next page", { page: 1, next_page: 2 }, "page=2"],
     ["a number alone", { meta: { next: 2 } }, "page=2"],
     ["a cursor", { next_cursor: "c2Vj/25k" }, "cursor=c2Vj%2F25k"],
@@ -136,6 +145,17 @@ describe("a batch whose answer names a next page", () => {
     expect((await t.run("orders")).error).toBeNull();
     expect([orderCount(t), isConfirmed()]).toEqual([3, true]);
     expect(asked.slice(0, 2)).toEqual(["", query]);
+  });
+
+  itWhole("is confirmed as it is where the service says the same beside empty lists", async () => {
+    const { t, serve, asked, isConfirmed } = await start();
+    const beside = { next_cursor: "abc" };
+    serve({ "": { ids: [], beside: { batch_id: undefined, ...beside } } });
+    await t.run("orders");
+    serve({ "": { ids: createOrders(t, 2), beside }, "cursor=abc": { ids: [] } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    expect(new Set(asked)).toEqual(new Set([""]));
   });
 
   itWhole.each<[string, object]>([
