@@ -47,6 +47,7 @@ const PASSING = [
   "unnamed",
   "served_again",
   "repeated_batches",
+  "read_pages",
 ] as const;
 
 interface Left {

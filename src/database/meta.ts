@@ -23,6 +23,7 @@ export type MetaKey =
   | "reused_name"
   | "served_again"
   | "repeated_batches"
+  | "read_pages"
   | "anchors"
   | "history"
   | "set_back"

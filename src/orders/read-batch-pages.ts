@@ -12,6 +12,7 @@ import { asError, BridgeError } from "../platform/errors.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchBatch } from "../service/orders.ts";
+import { FormerPages } from "./former-pages.ts";
 import type { BatchReader, ReadBatch, ReadPage } from "./read-batch.ts";
 
 /** Pages of one batch: more than a batch of any size has. */
@@ -56,10 +57,12 @@ export class BatchPagesReader {
   readonly #reader: BatchReader;
   readonly #pages: PageStore;
   readonly #signal: AbortSignal;
+  readonly #former: FormerPages;
   #hasOthers = false;
 
-  constructor({ client }: JobContext, reader: BatchReader, pages: PageStore, signal: AbortSignal) {
+  constructor({ client, store }: JobContext, reader: BatchReader, pages: PageStore, signal: AbortSignal) {
     this.#client = client;
+    this.#former = new FormerPages(store);
     this.#reader = reader;
     this.#pages = pages;
     this.#signal = signal;
@@ -150,6 +153,9 @@ export class BatchPagesReader {
       const page = await this.#reader.readPage(answer, this.#signal);
       if (first === undefined && isAnother(page, batch)) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       if (isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      // It holds nothing of this batch.
+      if (first !== undefined && this.#former.has(digestOf(page), digestOf(first)))
+        Object.assign(page, { records: [], batchId: null, empty: 1 });
       const isEmpty = page.records.length === 0;
       const isStored = isEmpty || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);

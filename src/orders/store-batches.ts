@@ -11,7 +11,7 @@ import { KeptAnswers } from "../batches/kept-answers.ts";
 import { loadUnreadBody, markUnreadTried } from "../batches/kept-rows.ts";
 import type { PullPass, StoredBatch } from "../batches/pull-pass.ts";
 import { headOfText } from "../completeness/head-metadata.ts";
-import type { BatchPages, Query } from "../completeness/next-page.ts";
+import type { Query } from "../completeness/next-page.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
@@ -20,6 +20,7 @@ import { loadWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
+import { FormerPages } from "./former-pages.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
 import { BatchPagesReader, type ReadPages, UnreadPageError } from "./read-batch-pages.ts";
@@ -33,6 +34,7 @@ export class StoreBatches {
   readonly kept: KeptAnswers;
   readonly #reader: BatchReader;
   readonly #writer: BatchWriter;
+  readonly #former: FormerPages;
   #waiting: ServiceAnswer | undefined;
 
   /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
@@ -46,6 +48,7 @@ export class StoreBatches {
     this.#writer = new BatchWriter(context, { rules, onKept }, journal);
     this.kept = new KeptAnswers(context, rules);
     this.#reader = new BatchReader(context, { rules, query });
+    this.#former = new FormerPages(context.store);
   }
 
   /**
@@ -71,7 +74,7 @@ export class StoreBatches {
       pages,
       account = this.#rules.account,
       isPart = false,
-    }: { pages?: BatchPages | UnreadPageError; account?: string | undefined; isPart?: boolean | undefined } = {},
+    }: { pages?: ReadPages | UnreadPageError; account?: string | undefined; isPart?: boolean | undefined } = {},
   ): Promise<StoredBatch | undefined> {
     this.#waiting = answer;
     const at = isoTime(this.#context.clock.nowMs());
@@ -98,6 +101,8 @@ export class StoreBatches {
       ? await this.#noteEmpty(read, origin, pass)
       : await this.#writer.write(read, origin, pass);
     this.#waiting = undefined;
+    if (stored !== undefined && pages !== undefined && !(pages instanceof UnreadPageError))
+      await commit(this.#context, pass.signal, () => this.#former.save(pages.bodies, stored.row.id));
     if (read.isNothing || read.error === undefined) return stored;
     if (stored === undefined && fresh && read.next !== undefined && pages === undefined) {
       const others = await this.#storePages(read, read.next, pass);

@@ -187,6 +187,39 @@ describe("a batch whose answer names a next page", () => {
     expect(isConfirmed()).toBe(true);
   });
 
+  it("waits where its next page is one of the batch before, as from a cache", async () => {
+    const scene = await start();
+    const { t, serve } = scene;
+    const batch = (name: string, ids: readonly string[], next = "page=2") => ({
+      "": { ids: ids.slice(0, 2), beside: { batch_id: name, next: `${PATH}?${next}` } },
+      [next]: { ids: ids.slice(2), beside: { batch_id: name } },
+    });
+    t.sandbox.faults.add({
+      match: { path: "confirm" },
+      times: 100,
+      do: { kind: "raw", body: "{}", contentType: "application/json" },
+    });
+    const former = batch("b-1", createOrders(t, 4));
+    serve(former);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(scene.isConfirmed()).toBe(true);
+    const own = batch("b-2", createOrders(t, 4));
+    for (const beside of [{ batch_id: "b-1" }, {}, { batch_id: "b-2" }]) {
+      serve({ ...own, "page=2": { ...former["page=2"], ids: former["page=2"]?.ids ?? [], beside } });
+      expect((await t.run("orders")).error).toMatchObject({ text: { id: "orders.emptyRecords" } });
+      expect(confirmBodies(t).join()).not.toContain("b-2");
+    }
+    serve(own);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(confirmBodies(t).join()).toContain("b-2");
+    expect(orderCount(t)).toBe(8);
+    // The service serves a batch again under another name, with all its pages.
+    const again = batch("b-3", former[""].ids.concat(former["page=2"]?.ids ?? []));
+    serve(again);
+    expect((await t.run("orders")).error).toBeNull();
+    expect(confirmBodies(t).join()).toContain("b-3");
+  });
+
   it("waits an hour where a page that was named holds nothing, as where a record holds nothing", async () => {
     const { t, serve, isConfirmed } = await start();
     const ids = createOrders(t, 2);

@@ -139,9 +139,9 @@ export const orders = {
   partConfirmed: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
     `A batch of ${counted(size, "record")} was served for ${hours === 1 ? "an hour" : "a day"} beside what may say that it holds more (${what}). It is confirmed as it is.`,
   emptyConfirmed:
-    "A batch was served with empty records or pages for an hour. It is confirmed as it is; empty records are in quarantine.",
+    "A batch was served with empty records or pages, or pages of a former batch, for an hour. It is confirmed as it is; empty records are in quarantine.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
-    `Empty records (null, {} or []) or pages in the batch: ${empty} of ${size}. It is confirmed once it has been served so for an hour.`,
+    `Empty records (null, {} or []) or pages in the batch, or pages of a former batch: ${empty} of ${size}. It is confirmed once it has been served so for an hour.`,
   emptyMeansNothing: ({ area }: { area: string }) =>
     `If no order is behind them: erp-bridge resume ${area} --hold answer`,
   besideSaysNothing: "If what the answer says beside its list means nothing, say so:",
