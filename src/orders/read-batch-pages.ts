@@ -155,7 +155,7 @@ export class BatchPagesReader {
       if (isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
       // It holds nothing of this batch.
       if (first !== undefined && this.#former.has(digestOf(page), digestOf(first)))
-        Object.assign(page, { records: [], batchId: null, empty: 1 });
+        Object.assign(page, { records: [], empty: 1 });
       const isEmpty = page.records.length === 0;
       const isStored = isEmpty || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);
@@ -163,9 +163,9 @@ export class BatchPagesReader {
       // Nothing where the batch was: the number of a page is not what the service takes it for.
       if (isEmpty && first === undefined) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
-      // A batch of its own, which is served as one.
+      // A batch of its own, which is served as one. A page without records is none: it may be of any batch.
       read.isFollowed =
-        first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
+        !isEmpty && first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
       if (read.isFollowed && isElsewhere) throw new BridgeError("answer_shape", m.orders.pageElsewhere);
       if (read.isFollowed) break;
       if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;

@@ -26,7 +26,7 @@ import {
   withNextPage,
   withPages,
 } from "../completeness/next-page.ts";
-import { confirmNames, confirmNamesOrders } from "../confirm/confirm-form.ts";
+import { confirmNamesOrders } from "../confirm/confirm-form.ts";
 import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
@@ -200,11 +200,11 @@ export class BatchReader {
     return { body, bytes, records, batchId, fingerprint, orderIds, matched };
   }
 
-  /** Another page of a batch that a confirm names as a whole. */
+  /** Another page of a batch that a confirm covers as a whole, also where it covers everything delivered. */
   #findNext(metadata: ListMetadata, batchId: string | null): NextPage | undefined {
     const { client } = this.#context;
     const { confirm } = this.#rules;
-    if (this.#query === undefined || !confirmNames(confirm) || confirmNamesOrders(confirm, batchId)) return undefined;
+    if (this.#query === undefined || confirmNamesOrders(confirm, batchId)) return undefined;
     const shown = this.#completeness.withoutFree(metadata);
     return findNextPage(shown, { asked: this.#query, queryOf: (link) => queryOfBatch(client, link) });
   }

@@ -21,8 +21,9 @@ interface Page {
 }
 
 /** A service whose batch `b-1` comes in pages, by the query that asks for each; `""` asks for the first. Once it is confirmed there is nothing more. Undone by `serve({})`. */
-async function start(confirmForm: "batch_id" | "order_ids" = "batch_id") {
-  return servePages(await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm } } }));
+async function start(confirmForm: "batch_id" | "order_ids" | "all" = "batch_id") {
+  const settings = confirmForm === "all" ? { orders: { confirm: { body: {} } } } : {};
+  return servePages(await startTestBridge({ settings, sandbox: { options: { handOut: "repeat", confirmForm } } }));
 }
 
 function servePages<T extends TestBridge>(t: T) {
@@ -185,6 +186,19 @@ describe("a batch whose answer names a next page", () => {
     });
     expect((await t.run("orders")).error).toBeNull();
     expect(isConfirmed()).toBe(true);
+  });
+
+  itWhole.each([
+    ["another batch", "b-x"],
+    ["nothing", ""],
+  ])("waits where its next page is empty and names %s", async (_, name) => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 2);
+    for (const beside of [{ next: `${PATH}?page=2` }, { page: 1, pages: 2 }]) {
+      serve({ "": { ids, beside }, "page=2": { ids: [], beside: { batch_id: name } } });
+      expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
+      expect(isConfirmed()).toBe(false);
+    }
   });
 
   it("waits where its next page is one of the batch before, as from a cache", async () => {
@@ -504,6 +518,25 @@ describe("a batch whose answer names a next page", () => {
     serve({ "": { ids: ids.slice(0, 2), beside: { next: `${PATH}?page=2` } }, "page=2": { ids: ids.slice(2) } });
     expect((await t.run("orders")).error).toBeNull();
     expect(isConfirmed()).toBe(true);
+  });
+
+  itWhole.each<[string, object, string]>([
+    ["a link", { next: `${PATH}?page=2` }, "page=2"],
+    ["a flag", { page: 1, has_more: true }, "page=2"],
+    ["a cursor", { next_cursor: "abc" }, "cursor=abc"],
+  ])("is stored whole before a confirm that names nothing: %s", async (_, beside, query) => {
+    const { t, serve, asked } = await start("all");
+    const ids = createOrders(t, 5);
+    const first = { ids: ids.slice(0, 2), beside };
+    serve({ "": first, [query]: { ids: [], status: 503 } });
+    await t.run("orders");
+    expect([orderCount(t), confirmBodies(t)]).toEqual([2, []]);
+    serve({ "": first, [query]: { ids: ids.slice(2) } });
+    t.clock.advance(60_000);
+    await t.run("orders");
+    expect([orderCount(t), confirmBodies(t)]).toEqual([5, ["{}"]]);
+    expect(asked).toContain(query);
+    expect(t.rows("SELECT reason FROM holds")).toEqual([]);
   });
 
   it("is followed by no page where the confirm names its orders", async () => {
