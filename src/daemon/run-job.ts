@@ -68,7 +68,8 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     if (prepared?.hasWork === false) {
       await gate.endWaits(job.areas, signal);
       const outcome = Object.keys(counts).length > 0 ? "done" : "idle";
-      return { error: null, outcome, counts, isAwaiting: prepared.isAwaiting ?? false };
+      const { isAwaiting = false, dueInMs } = prepared;
+      return { error: null, outcome, counts, isAwaiting, ...(dueInMs !== undefined && { dueInMs }) };
     }
     admission = await gate.admit(job.areas, signal);
     if (admission.state === "held") {

@@ -204,6 +204,34 @@ export function countUnproven(store: Store, rules: FeedRules, limit: number, abo
   return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId, limit)).n;
 }
 
+/**
+ * Monotonic time at which the first row may go that may not go now: its request can no longer arrive, its retry is due, or it was deleted
+ * long enough ago. Undefined where none waits for a time.
+ * @param limits.quarantinedMs no quarantined row is retried before
+ */
+export function loadNextDueMs(
+  store: Store,
+  rules: FeedRules,
+  { nowMs, quarantinedMs }: { nowMs: number; quarantinedMs: number },
+): number | undefined {
+  const sql = `SELECT min(at) AS at FROM (
+      SELECT doubt_until_ms AS at FROM feed_outbox INDEXED BY feed_outbox_doubt
+        WHERE feed_id = @feed AND doubt_record IS NOT NULL
+      UNION ALL SELECT retry_ms FROM feed_outbox INDEXED BY feed_outbox_retry
+        WHERE feed_id = @feed AND state = 'waiting' AND retry_ms > @nowMs
+      UNION ALL SELECT max(retry_ms, @quarantinedMs) FROM feed_outbox INDEXED BY feed_outbox_retry
+        WHERE feed_id = @feed AND state = 'refused' AND retry_ms IS NOT NULL AND record <> 'null'
+      UNION ALL SELECT away_since_ms + @deleteAfterMs FROM feed_outbox INDEXED BY feed_outbox_gone
+        WHERE feed_id = @feed AND gone = 1 AND state = 'waiting')
+    WHERE at > @nowMs`;
+  const { at } = onlyRow(
+    store
+      .prepare<{ at: number | null }>(sql)
+      .get({ feed: rules.feedId, nowMs, quarantinedMs, deleteAfterMs: rules.deleteAfterMs }),
+  );
+  return at ?? undefined;
+}
+
 // ------------------------------------------------------------------------------------------------------ in flight
 
 /** Marks rows as in flight before their request, with the records that are sent, even if the rows have changed since. */

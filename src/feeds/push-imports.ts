@@ -23,6 +23,7 @@ import { bytesOf, keyOfReference, RECORDS_BYTES_MAX, referenceOf } from "./feed.
 import {
   hasInFlight,
   loadLastSendable,
+  loadNextDueMs,
   loadRetryable,
   loadRetryableDrops,
   loadSendable,
@@ -60,9 +61,11 @@ const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
 /** Reasons of holds for a lasting refusal by the service. */
 const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
-/** Times of sent rows that are kept: beyond that those are deleted that count no more, so that a hold that nobody ends slows no pass. */
+/** A pass for rows that wait for a time comes this long after the one before, or later. */
+const DUE_LEAST_MS = 60_000;
 /** A clock is corrected by less without being set. */
 const CLOCK_STEP_MS = 60_000;
+/** Times of sent rows that are kept: beyond that those are deleted that count no more, so that a hold that nobody ends slows no pass. */
 const SENT_DROPS_MAX = 2_000;
 
 export interface PushOptions extends SendOptions {
@@ -145,7 +148,7 @@ export class PushImports implements Job {
     if (this.#nextRows(1).length > 0) {
       const hasWork = !this.#mustYield();
       if (!hasWork) this.#changes.forgetScan();
-      return { counts, hasWork };
+      return { counts, hasWork, ...(hasWork ? {} : { dueInMs: DUE_LEAST_MS }) };
     }
     this.#changes.forgetScan();
     this.#drains += 1;
@@ -153,7 +156,8 @@ export class PushImports implements Job {
     await this.#sendRows.request.settleForms(signal);
     this.#changes.refuseStuck();
     const isAwaiting = hasInFlight(this.#context.store, this.#options.rules, this.#context.clock.monotonicMs());
-    return { counts, hasWork: this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0, isAwaiting };
+    const hasWork = this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0;
+    return { counts, hasWork, isAwaiting, ...this.#nextDue() };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -161,7 +165,7 @@ export class PushImports implements Job {
     try {
       const isEmptied = await this.#push(pass);
       this.#hasFailed = false;
-      return { outcome: isEmptied ? "done" : "more", counts: pass.counts };
+      return { outcome: isEmptied ? "done" : "more", counts: pass.counts, ...this.#nextDue() };
     } catch (error) {
       this.#changes.forgetScan();
       const hold = planHold(error, this.name);
@@ -442,6 +446,14 @@ export class PushImports implements Job {
     const isSending = this.#sendRows.request.flights.hasAhead;
     if (this.#hasFailed || (!isSending && this.#nextRows(1).length === 0)) return false;
     return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
+  }
+
+  /** When a row may go that waits for a time, so that a feed with a schedule of once a day does not leave it until the next day. */
+  #nextDue(): { dueInMs?: number } {
+    const nowMs = this.#context.clock.monotonicMs();
+    const options = { nowMs, quarantinedMs: this.#retryAtMs };
+    const dueMs = loadNextDueMs(this.#context.store, this.#options.rules, options);
+    return dueMs === undefined ? {} : { dueInMs: Math.max(dueMs - nowMs, DUE_LEAST_MS) };
   }
 
   #now(): string {

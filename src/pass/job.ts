@@ -38,9 +38,14 @@ export interface Job {
   /**
    * The work that needs no service, done before holds are checked. Without `hasWork` the pass ends here: a job with nothing to
    * request must neither use up a probe nor end a hold. `isAwaiting`: unanswered requests may still arrive, and their rows are
-   * sent again after that time; until then nothing shows that a failure is over.
+   * sent again after that time; until then nothing shows that a failure is over. `dueInMs`: as in {@link JobReport}.
    */
-  prepare?(signal: AbortSignal): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }>;
+  prepare?(signal: AbortSignal): Promise<{
+    counts: Record<string, number>;
+    hasWork: boolean;
+    isAwaiting?: boolean;
+    dueInMs?: number;
+  }>;
   /** Whether an idle pass is not recorded in `runs`, as for a job that runs every second. */
   skipsIdleRow?(monotonicMs: number): boolean;
   /** One bounded pass. Throws typed errors; what it committed before stays. */

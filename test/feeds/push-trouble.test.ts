@@ -375,3 +375,48 @@ whole.describe("the whole of bad days", PATIENT, () => {
     expect(source.filter(({ sku, quantity }) => shown[sku]?.quantity !== quantity)).toEqual([]);
   });
 });
+
+describe("a feed whose schedule comes once a year", () => {
+  const RARE = { settings: { imports: { stocks: { schedule: "0 3 1 1 *" } } } };
+
+  it.each<[string, (test: PushedFeeds) => void, number]>([
+    [
+      "a row was deleted, and goes off sale after `delete_after`",
+      ({ erp }) => erp.exec("DELETE FROM stock WHERE sku = 'S-3'"),
+      0,
+    ],
+    [
+      "an answer was lost",
+      (test) => {
+        test.sandbox.faults.add({ match: { path: "import" }, do: { kind: "reset" } });
+        test.erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-3'");
+      },
+      0,
+    ],
+    [
+      "a record was refused",
+      (test) => {
+        test.sandbox.faults.add({ match: { path: "import" }, times: 2, do: { kind: "status", status: 422 } });
+        test.erp.exec("UPDATE stock SET quantity = 77 WHERE sku = 'S-3'");
+      },
+      77,
+    ],
+  ])("sends what waits for a time at that time: %s", async (_, change, expected) => {
+    const test = await startFeeds(RARE);
+    fillStock(test.erp, 30);
+    await test.run("stocks");
+    test.bridge.start();
+    change(test);
+    await test.run("stocks");
+    expect(test.level("S-3")).not.toBe(expected);
+    await expect
+      .poll(
+        () => {
+          test.clock.advance(MINUTE_MS);
+          return test.level("S-3");
+        },
+        { interval: 1_100, timeout: 40_000 },
+      )
+      .toBe(expected);
+  });
+});
