@@ -178,17 +178,19 @@ function isAboveZero(level: string): boolean {
  * @param former places of the level under earlier templates, because the record may have been rendered with one of them
  */
 export function applyDeletion(deletion: Deletion, last: string, former: readonly RecordPlace[]): string {
-  const stale = former.filter((place) => hasPlace(last, place)).map((place) => ({ ...place, text: "0" }));
-  const isCurrent = deletion.off.some((place) => hasPlace(last, place));
+  const stale = former.filter((place) => hasValue(last, place)).map((place) => ({ ...place, text: "0" }));
+  const isCurrent = deletion.off.some((place) => hasValue(last, place));
   // A place that only the current template has is added only where nothing else takes the record off sale.
   const off = isCurrent || stale.length === 0 ? [...deletion.off, ...stale] : stale;
   const switched = off.reduce((record, place) => setOff(record, place), last);
   return deletion.properties === null ? switched : withProperties(switched, deletion.properties);
 }
 
-function hasPlace(record: string, { steps }: RecordPlace): boolean {
+/** Whether a record has a value at this place. An object or a list there is of another template, whose places are in it. */
+function hasValue(record: string, { steps }: RecordPlace): boolean {
   const bytes = Buffer.from(record, "utf8");
-  return steps.reduce<Span | undefined>((at, step) => at && childOf(bytes, at, step), scanJson(bytes)) !== undefined;
+  const span = steps.reduce<Span | undefined>((at, step) => at && childOf(bytes, at, step), scanJson(bytes));
+  return span !== undefined && !["object", "array"].includes(kindOf(bytes, span));
 }
 
 function setOff(record: string, place: Deletion["off"][number]): string {

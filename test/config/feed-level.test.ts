@@ -59,6 +59,20 @@ describe("the number that can be sold, and its deletion", () => {
     expect(renderDeletion(rules, before, former)).toBe('{"sku":"A","quantity":0}');
   });
 
+  it.each<[string, unknown, string]>([
+    ["an object", { amount: "{available|number}" }, '{"sku":"A","quantity":{"amount":0}}'],
+    ["a list", ["{available|number}"], '{"sku":"A","quantity":[0]}'],
+  ])(
+    "is taken away in the form of the present template where an earlier one had it in the place of %s",
+    (_, quantity, expected) => {
+      const { rules, record } = rendered({ record: { sku: "{sku}", quantity } });
+      const former = compileFeed("stocks", STOCKS).levels;
+      expect(renderDeletion(rules, record, former)).toBe(expected);
+      const before = rendered({}).record;
+      expect(renderDeletion(rules, before, former)).toBe('{"sku":"A","quantity":0}');
+    },
+  );
+
   it("is active for the catalog, whatever it is called there", () => {
     const catalog = { ...STOCKS, available: null, on_delete: { active: false } };
     const rules = compileFeed("catalog", { ...catalog, record: { id: "{sku}", shop: { on: "{active|bool}" } } });
