@@ -208,6 +208,8 @@ function ingestVersion(
       applyOrderChange(store, { ...content, event: plan.event, eventSource });
       renewWaiting(options, record, contentHash);
       if (stored.removed) reopenRequests(store, record.orderId);
+      // The read shows whether the service still has it.
+      if (stored.removed && source !== "snapshot") requestRead(store, record, options.at);
       if (losesValues({ ...stored.values, lines: stored.lines }, values))
         requestLaterReads(store, record.orderId, options.at);
       readAfterUnit(options, record, values);

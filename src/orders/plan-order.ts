@@ -61,7 +61,8 @@ const RETURNED: Difference = { path: "removed", was: "true", is: "false" };
 
 /**
  * Decides what a whole record of a known order means. A batch or update record replaces the stored order only if its
- * timestamp is strictly newer; a snapshot is the order's present state and counts whatever its timestamp.
+ * timestamp is strictly newer; a snapshot is the order's present state and counts whatever its timestamp. An order that is marked as removed
+ * is back with a newer record, also where reads do not find it yet: the record may be confirmed, and would be stored nowhere else.
  */
 export function planOrder(
   stored: StoredOrder,
@@ -77,7 +78,7 @@ export function planOrder(
     // Same content with an older timestamp: nothing to change or read.
     return { kind: isNewer ? "refresh" : "same" };
   }
-  if (!isNewer || (stored.removed && source !== "snapshot")) return { kind: "read" };
+  if (!isNewer) return { kind: "read" };
   return { kind: "apply", event: describeChange(stored, incoming, counted, rules) };
 }
 

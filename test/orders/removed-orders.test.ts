@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll } from "../support/ill-orders.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -68,6 +68,21 @@ describe("an order that was marked as removed", () => {
     await pollFor(test, 1);
     expectBack(test, test.id);
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
+  it("comes back with a batch that holds a newer record, though it is not found when it is read", async () => {
+    const test = await startWithRemoved();
+    test.ill.set(test.id, NO_SUCH_ORDER);
+    const stored = test.rows<{ payload: string }>("SELECT payload FROM orders WHERE order_id = ?", test.id)[0]!.payload;
+    const newer = { ...(JSON.parse(stored) as object), status: "paid", updated_at: new Date(test.clock.nowMs()) };
+    const body = JSON.stringify({ batch_id: 900, orders: [newer] });
+    test.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+    test.sandbox.faults.add({ match: { path: "confirm" }, do: { kind: "status", status: 200 } });
+    expect(await test.run("orders")).toMatchObject({ error: null });
+    expect(test.statusOf(test.id)).toMatchObject({ status: "paid" });
+    expect(order(test, test.id)).toMatchObject({ is_open: 1, removed: 0 });
+    await pollFor(test, 1);
+    expect(test.rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: test.id }]);
   });
 
   itWhole("comes back by itself in the night, though it is just as it was", async () => {
