@@ -6,6 +6,8 @@ import { type Followed, startFollowed } from "../support/followed.ts";
 import { inWhole, itSome, itWhole, size } from "../support/whole.ts";
 
 const whole = inWhole("updates/follow-rest");
+/** The default of `orders.updates.overlap`, and a second. */
+const OVERLAP_MS = 601_000;
 
 const statuses = (test: Followed) => new Set(test.ids.map((id) => test.statusOf(id).status));
 const tie = (test: Followed) =>
@@ -82,12 +84,23 @@ whole.describe("more changes of one timestamp than a page holds", () => {
       ]);
       expect(test.watermark()).not.toBe(first);
       expect(statuses(test)).toEqual(new Set(["paid"]));
-      expect(tie(test)).toEqual([]);
       const later = test.ids.at(-1)!;
       test.change(later, { status: "shipped" });
       await test.poll();
       expect(test.statusOf(later).status).toBe("shipped");
       expect(alarms(test)).toHaveLength(1);
+      // A change with that time appears late, and only the orders themselves show it.
+      const late = test.ids[250]!;
+      const [{ at } = { at: "" }] = test.rows<{ at: string }>(
+        "SELECT service_updated_at AS at FROM orders WHERE order_id = ?",
+        late,
+      );
+      test.sandbox.service.changeOrder(late, { status: "cancelled", timestamp: Date.parse(at) });
+      await test.poll();
+      expect([tie(test).length, test.statusOf(late).status]).toEqual([1, "paid"]);
+      test.clock.advance(OVERLAP_MS);
+      await test.poll();
+      expect([tie(test), test.statusOf(late).status]).toEqual([[], "cancelled"]);
     },
   );
 

@@ -12,8 +12,10 @@ import { deleteHold, saveHold } from "../../pass/hold-rows.ts";
 export interface TimestampRange {
   fromNs: bigint;
   toNs: bigint;
-  /** The service's time from which on no later change falls into it. */
+  /** The service's time from which on no later change falls into it, and its orders are read. */
   overNs: bigint;
+  /** They were read, and are read once more at that time: a change may appear late, within the overlap. */
+  isLate?: boolean;
 }
 
 /**
@@ -32,15 +34,37 @@ export function saveEqualTimestamps(
   if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
   else {
     const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
-    const { toNs, overNs } = isNew || known === undefined || range.toNs > known.toNs ? range : known;
-    saveMetaJson(store, "tie", [fromNs, toNs, overNs].map(String));
+    save(store, { ...(isNew || known === undefined || range.toNs > known.toNs ? range : known), fromNs });
   }
   return isNew;
 }
 
+function save(store: Store, { fromNs, toNs, overNs, isLate }: TimestampRange): void {
+  saveMetaJson(store, "tie", [fromNs, toNs, overNs, ...(isLate === true ? ["late"] : [])].map(String));
+}
+
 export function loadEqualTimestamps(store: Store): TimestampRange | undefined {
-  const range = loadMetaJson<[from: string, to: string, over?: string]>(store, "tie");
-  return range && { fromNs: BigInt(range[0]), toNs: BigInt(range[1]), overNs: BigInt(range[2] ?? range[1]) };
+  const saved = loadMetaJson<[from: string, to: string, over?: string, late?: string]>(store, "tie");
+  if (saved === undefined) return undefined;
+  const [from, to, over = to, late] = saved;
+  return { fromNs: BigInt(from), toNs: BigInt(to), overNs: BigInt(over), isLate: late !== undefined };
+}
+
+/**
+ * To be called when the orders that may have changed in the range up to `tieNs` were read. Before the overlap after it is over, they are
+ * read again at its end.
+ */
+export function settleEqualTimestamps(
+  store: Store,
+  tieNs: bigint,
+  { nowNs, overlapMs }: { nowNs: bigint | undefined; overlapMs: number },
+): void {
+  const range = loadEqualTimestamps(store);
+  if (range !== undefined && range.toNs > tieNs) return;
+  const lateNs = (range?.overNs ?? 0n) + BigInt(overlapMs) * 1_000_000n;
+  if (range === undefined || range.isLate === true || (nowNs !== undefined && nowNs >= lateNs))
+    deleteEqualTimestamps(store);
+  else save(store, { ...range, overNs: lateNs, isLate: true });
 }
 
 /**

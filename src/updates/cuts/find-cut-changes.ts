@@ -28,7 +28,7 @@ import {
   loadCut,
   saveCut,
 } from "./cut-rows.ts";
-import { deleteEqualTimestamps, loadEqualTimestamps } from "./equal-timestamps-rows.ts";
+import { settleEqualTimestamps } from "./equal-timestamps-rows.ts";
 
 /** Limit of its queued reads, so that those of new changes are not delayed. */
 const READS_AHEAD = 100;
@@ -137,7 +137,8 @@ export class FindCutChanges {
       saveCut(store, { ...cut, stage: "open", after: 0, again: false, ...(cut.isOther && { since: at }) });
     if (hasClosed || again) return;
     deleteCut(store);
-    if (tieNs !== undefined && (loadEqualTimestamps(store)?.toNs ?? tieNs) <= tieNs) deleteEqualTimestamps(store);
+    const nowNs = instantOf(client.serviceNow ?? at, "UTC");
+    if (tieNs !== undefined) settleEqualTimestamps(store, tieNs, { nowNs, overlapMs: this.#follow.overlapMs });
     if (lacks !== undefined && isFound !== true) acceptLacks(store, lacks);
     if (!isFew && !cut.isOther) saveMeta(store, "orders_read", since);
     if (isFew) {
