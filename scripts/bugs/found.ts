@@ -1236,7 +1236,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/cli/approve.test.ts",
     "an approval of a number covers other rows that took the place of those shown",
-    { in: "hasUnseen", find: "return newestMs > Math.max(", replace: "return newestMs < 0 && newestMs > Math.max(" },
+    { in: "coveredRows", find: "isShown: newestMs <=", replace: "isShown: newestMs > 0 || newestMs <=" },
     "src/feeds/guard-shown.ts",
   ),
   tested(
@@ -1254,7 +1254,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-unnamed.test.ts",
     "a loss that nobody was shown is given up with the others",
-    { in: "giveUpLost", find: "lostAt !== null && since", replace: "lostAt === since && since" },
+    { in: "coveredLosses", find: "|| lostAt < since", replace: "|| lostAt !== since" },
     "src/batches/delivery-rows.ts",
+  ),
+  tested(
+    "test/cli/resume.test.ts",
+    "a command decides about what it has not named",
+    { in: "mayDecide", find: "told === digestOf", replace: "told !== digestOf" },
+    "src/pass/shown.ts",
   ),
 ];

@@ -10,6 +10,7 @@ import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
+import type { Covered } from "../pass/shown.ts";
 
 export interface OpenDelivery {
   /** When the oldest GET without an answer was sent. */
@@ -223,21 +224,22 @@ export function clearDelivery(store: Store): void {
   deleteRows(store, openDeliveries, {});
 }
 
+/** What a person gives up: the losses until now. Those are not shown that came after the hold began (`since`). */
+export function coveredLosses(store: Store, since: string | undefined): Covered {
+  const { lostAt = null } = loadDelivery(store) ?? {};
+  return { what: lostAt ?? "", isShown: lostAt === null || since === undefined || lostAt < since };
+}
+
 /**
  * A person has decided that nothing is missing of what was lost until now. The GET that is open may still lose its answer, so its
- * mark stays. Where an answer was lost after the hold began (`since`), the first call gives nothing up and returns the time of that
- * loss, for the person to be told.
+ * mark stays. Returns the times of the first and the last loss.
  */
-export function giveUpLost(store: Store, { since }: { since: string | undefined }): string | undefined {
-  const mark = findRow(store, openDeliveries, {});
+export function giveUpLost(store: Store): { from: string; to: string } | undefined {
+  const mark = findRow(store, openDeliveries, { lost: true });
   if (mark === undefined) return undefined;
-  const { lostAt, toldAt, askedAt, openedAt } = mark;
-  if (lostAt !== null && since !== undefined && lostAt >= since && lostAt !== toldAt) {
-    updateRows(store, openDeliveries, {}, { toldAt: lostAt });
-    return lostAt;
-  }
+  const { lostAt, askedAt, openedAt } = mark;
   deleteRows(store, openDeliveries, { isOpen: false });
   const left = { lost: false, lostAt: null, firstServed: null, openedAt: askedAt ?? openedAt };
   updateRows(store, openDeliveries, {}, left);
-  return undefined;
+  return { from: openedAt, to: lostAt ?? openedAt };
 }

@@ -1,12 +1,13 @@
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
-import { forgetNamed, hasUnseen, noteTold } from "../feeds/guard-shown.ts";
-import { countFormerWaiting, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
+import { coveredRows, forgetNamed } from "../feeds/guard-shown.ts";
+import { countFormerWaiting, coveredFormer, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
+import { mayDecide, saveTold } from "../pass/shown.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { asTyped } from "./call.ts";
@@ -19,9 +20,8 @@ import { jsonLine } from "./terminal.ts";
 const DECISIONS = ["list", "gone", "keep"] as const;
 
 /**
- * Releases the rows that a feed's guard holds back, or decides about those of a former key. Releases at most as many
- * guarded rows as the person has seen: `shown`, or the number named in the question. Where rows have begun to wait since, it tells
- * so once and lets none go.
+ * Releases the rows that a feed's guard holds back, or decides about those of a former key: at most as many as the person has
+ * seen (`shown`, or the number named in the question). Where rows have begun to wait since, it says so once and decides nothing.
  */
 export const approve: Command<{ feed: string; former: string | undefined; shown: number | undefined }> = async (
   call,
@@ -47,12 +47,16 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   const confirmed = () => (decision === undefined ? askAbout(call, name, count()) : Number.POSITIVE_INFINITY);
   const atMost = shown ?? (await confirmed());
   const deleteAfterMs = loaded.config.imports[name].delete_after;
+  const covered = () =>
+    decision === undefined
+      ? coveredRows(store, name, { rows: atMost, deleteAfterMs })
+      : coveredFormer(store, FEED_IDS[name]);
+  const subject = decision === undefined ? `${name} guard` : `${name} former`;
   const { rows, more, isOther } = store.write(() => {
     const waiting = count();
-    const isOther =
-      decision === undefined && waiting <= atMost && hasUnseen(store, name, { rows: atMost, deleteAfterMs });
+    if (waiting > atMost) saveTold(store, subject, covered());
+    const isOther = waiting <= atMost && !mayDecide(store, subject, covered());
     const more = waiting > atMost || isOther ? waiting : 0;
-    if (more > 0 && decision === undefined) noteTold(store, name, deleteAfterMs);
     if (more > 0) return { rows: 0, more, isOther };
     if (decision !== undefined)
       return { rows: decideFormer(store, name, decision === "gone" ? "gone" : "kept"), more, isOther };
@@ -65,7 +69,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
     call.terminal.out(
       jsonLine({ feed: name, rows, asked, ...(more > 0 && { waiting: more }), ...(isOther && { unseen: true }) }),
     );
-  else if (isOther) call.terminal.out(otherRows(call, { name, waiting: more }));
+  else if (isOther) call.terminal.out(otherRows(call, { name, decision, shown, waiting: more }));
   else if (more > 0) call.terminal.out(notShown(call, { name, decision, shown: atMost, waiting: more }));
   else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name }));
   else if (decision === "keep") call.terminal.out(m.command.formerKept({ name, rows }));
@@ -91,10 +95,23 @@ function notShown(
     : m.command.moreThanShown({ name, shown, waiting, command });
 }
 
-function otherRows(call: Call, { name, waiting }: { name: FeedName; waiting: number }): Message {
-  const look = asTyped(`erp-bridge sync ${name} --dry-run`, call);
-  const command = asTyped(`erp-bridge approve ${name} --rows ${waiting}`, call);
-  return m.command.othersThanShown({ name, waiting, look, command });
+function otherRows(
+  call: Call,
+  {
+    name,
+    decision,
+    shown,
+    waiting,
+  }: { name: FeedName; decision: string | undefined; shown: number | undefined; waiting: number },
+): Message {
+  const typed = (words: string) => asTyped(`erp-bridge ${words}`, call);
+  if (decision === undefined) {
+    const look = typed(`sync ${name} --dry-run`);
+    return m.command.othersThanShown({ name, waiting, look, command: typed(`approve ${name} --rows ${waiting}`) });
+  }
+  const look = typed(`approve ${name} --former list`);
+  const rows = shown === undefined ? "" : ` --rows ${waiting}`;
+  return m.command.laterFormer({ name, waiting, look, command: typed(`approve ${name} --former ${decision}${rows}`) });
 }
 
 const MIRROR = "mirror";

@@ -1,5 +1,5 @@
-import { giveUpLost } from "../batches/delivery-rows.ts";
-import { acceptMetadata, isListDoubted } from "../completeness/check-completeness.ts";
+import { coveredLosses, giveUpLost } from "../batches/delivery-rows.ts";
+import { acceptMetadata, listContradictions } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { type Switched, switchAccount } from "../daemon/switch-account.ts";
@@ -14,10 +14,11 @@ import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, planLift } from ".
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
 import { OF_FLOW_OR_AREA } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
+import { type Covered, mayDecide } from "../pass/shown.ts";
 import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { dismissObservations } from "../probe/observations.ts";
+import { coveredObservations, dismissObservations } from "../probe/observations.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
@@ -57,38 +58,53 @@ export const resume: Command<{ area: string; hold: string | undefined }> = async
   const enabled = jobs.filter((job) => isSwitchedOn(job, loaded));
   if (jobs.length > 0 && enabled.length === 0) throw switchedOff(area);
   using store = openExisting(loaded);
-  const { lifted, left, switched, lostAt } = store.write(() => lift(store, { area, hold }, loaded));
+  const { lifted, left, switched, unseen, effects = [] } = store.write(() => lift(store, { area, hold }, loaded));
   const asked = lifted.length > 0 && askDaemon(store, enabled);
-  const waiting = left.map((reason) => ({ reason, command: asTyped(commandToLift(area, reason), call) }));
+  const waiting = left.map((reason) => {
+    const command = reason === area ? `erp-bridge resume ${area}` : commandToLift(area, reason);
+    return { reason, command: asTyped(command, call), ...(reason === left.at(-1) && unseen && { unseen }) };
+  });
+  const outcome = { area, hold, lifted, asked, waiting, switched, effects };
   if (call.json) call.terminal.out(jsonLine({ area, lifted, asked, left: waiting, ...(switched && { switched }) }));
-  else for (const line of describe({ area, hold, lifted, asked, waiting, switched, lostAt })) call.terminal.out(line);
+  else for (const line of describe(outcome)) call.terminal.out(line);
   return left.length === 0 ? EXIT.ok : EXIT.attention;
 };
+
+interface Waiting {
+  reason: string;
+  command: string;
+  unseen?: readonly string[];
+}
 
 interface Outcome {
   area: string;
   hold: string | undefined;
   lifted: readonly string[];
   asked: boolean;
-  waiting: readonly { reason: string; command: string }[];
+  waiting: readonly Waiting[];
   switched: Switched | undefined;
-  lostAt: string | undefined;
+  effects: readonly Message[];
 }
 
-function describe({ area, hold, lifted, asked, waiting, switched, lostAt }: Outcome): Message[] {
-  const stays = waiting.map(({ reason, command }) => {
-    if (reason === "hand-out lost" && lostAt !== undefined) return m.command.lostSince({ area, at: lostAt, command });
-    const ending = endingOf(reason);
-    if (typeof ending === "string") return m.command.guardWaits({ area, command });
-    return m.command.holdStays({ area, reason, states: ending.states(), command });
-  });
+function describe({ area, hold, lifted, asked, waiting, switched, effects }: Outcome): Message[] {
+  const stays = waiting.map((one) => describeWaiting(area, one));
   if (lifted.length === 0 && stays.length > 0) return stays;
   if (lifted.length === 0)
     return [hold === undefined ? m.command.nothingHeld({ area }) : m.command.noHold({ area, hold })];
   if (area === "observations") return [m.command.observationsRead({ names: lifted })];
   const reasons = lifted;
   const account = switched === undefined ? [] : describeSwitch(switched);
-  return [asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons }), ...stays, ...account];
+  const goesOn = asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons });
+  return [...effects, goesOn, ...stays, ...account];
+}
+
+function describeWaiting(area: string, { reason, command, unseen }: Waiting): Message {
+  if (unseen !== undefined && reason === "observations") return m.command.moreNoticed({ names: unseen, command });
+  if (unseen !== undefined && reason === "answer") return m.command.moreForms({ area, items: unseen, command });
+  if (unseen !== undefined) return m.command.lostSince({ area, at: unseen.join(", "), command });
+  const ending = endingOf(reason);
+  if (typeof ending === "string") return m.command.guardWaits({ area, command });
+  return m.command.holdStays({ area, reason, states: ending.states(), command });
 }
 
 /** What the next start does, because the new address may be another installation of the service. */
@@ -115,28 +131,37 @@ function endpointsOf(area: string, { config: { imports, statuses } }: LoadedConf
   });
 }
 
-/** The reasons that were lifted, and those that were left. */
-function lift(
-  store: Store,
-  { area, hold }: { area: string; hold: string | undefined },
-  loaded: LoadedConfig,
-): { lifted: string[]; left: string[]; switched?: Switched | undefined; lostAt?: string } {
+interface Lift {
+  lifted: string[];
+  left: string[];
+  switched?: Switched | undefined;
+  /** Why the one that is left stays: what nobody may have been shown. */
+  unseen?: readonly string[];
+  /** What was accepted or given up with the hold. */
+  effects?: readonly Message[];
+}
+
+function lift(store: Store, { area, hold }: { area: string; hold: string | undefined }, loaded: LoadedConfig): Lift {
   if (area === "account" || area === "observations") {
     const isMeant = hold === undefined || hold === area;
     if (!isMeant) return { lifted: [], left: [] };
-    if (area === "observations") return { lifted: dismissObservations(store), left: [] };
+    if (area === "observations") return dismiss(store);
     return { lifted: ["account"], left: [], switched: switchAccount(store, loaded, systemClock.nowMs()) };
   }
   const endpoints = endpointsOf(area, loaded);
   const { lifted, left } = planLift(standingReasons(store, area, endpoints), hold);
-  // The person gives up the batches whose answers were lost, so that confirms continue.
-  const lostAt = lifted.includes("hand-out lost") ? giveUpShown(store, area) : undefined;
-  if (lostAt !== undefined) return { lifted: [], left: [...left, ...lifted], lostAt };
+  const effects: Message[] = [];
   for (const reason of lifted) {
+    const { covered, names } = coveredBy(store, { area, reason }, endpoints);
+    if (!mayDecide(store, `${area} ${reason}`, covered)) return { lifted: [], left: [...left, reason], unseen: names };
     deleteHold(store, area, reason);
     if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
+    // The person gives up the batches whose answers were lost, so that confirms continue.
+    const lost = reason === "hand-out lost" ? giveUpLost(store) : undefined;
+    if (lost !== undefined) effects.push(m.command.givenUp({ area, ...lost }));
     // The person has read the answer and declares it an acceptance.
     if (reason === "answer") {
+      if (names.length > 0) effects.push(m.command.usualNow({ area, items: names }));
       acceptForms(store, endpoints);
       if (OF_STATUSES.has(area)) acceptNewForms(store, isoTime(Date.now()));
       acceptMetadata(store, area);
@@ -146,13 +171,29 @@ function lift(
     if (area !== "imports" && area !== feed) continue;
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
   }
-  return { lifted, left };
+  return { lifted, left, effects };
 }
 
-/** The time of the newest loss, where the person was not told of it. */
-function giveUpShown(store: Store, area: string): string | undefined {
-  const since = loadHoldsOf(store, area).find(({ reason }) => reason === "hand-out lost")?.since;
-  return giveUpLost(store, { since });
+function dismiss(store: Store): Lift {
+  const { names, ...covered } = coveredObservations(store);
+  if (!mayDecide(store, "observations", covered)) return { lifted: [], left: ["observations"], unseen: names };
+  return { lifted: dismissObservations(store), left: [] };
+}
+
+/** What a person decides about by lifting the hold. Of several answers only the last one is shown. */
+function coveredBy(
+  store: Store,
+  { area, reason }: { area: string; reason: HoldReason },
+  endpoints: readonly string[],
+): { covered: Covered; names: string[] } {
+  if (reason === "answer") {
+    const names = [...listUnaccepted(store, endpoints), ...listContradictions(store, area)];
+    return { covered: { what: names.join("\n"), isShown: names.length <= 1 }, names };
+  }
+  if (reason !== "hand-out lost") return { covered: { what: "", isShown: true }, names: [] };
+  const since = loadHoldsOf(store, area).find((hold) => hold.reason === reason)?.since;
+  const covered = coveredLosses(store, since);
+  return { covered, names: [covered.what] };
 }
 
 function standingReasons(store: Store, area: string, endpoints: readonly string[]): HoldReason[] {
@@ -163,7 +204,7 @@ function standingReasons(store: Store, area: string, endpoints: readonly string[
     .flatMap(({ reason }) => (OF_FLOW_OR_AREA.has(reason) ? [reason] : []));
   const answered: HoldReason[] =
     listUnaccepted(store, endpoints).length > 0 ||
-    isListDoubted(store, area) ||
+    listContradictions(store, area).length > 0 ||
     (OF_STATUSES.has(area) && hasNewForms(store))
       ? ["answer"]
       : [];

@@ -49,6 +49,7 @@ import {
   learnShort,
   learnSizes,
   learnWhole,
+  listDoubted,
   mayCountWaiting,
   noteEmptyRecords,
   saysMore,
@@ -383,11 +384,9 @@ function ignore(learned: LearnedMetadata, fields: readonly MetadataField[]): Lea
   return fields.length === 0 ? learned : ignoreFields(learned, fields.map(keyOf));
 }
 
-/** Whether a contradiction in an area's answers waits to be accepted by a person. */
-export function isListDoubted(store: Store, area: string): boolean {
-  if (area !== "orders" && area !== "updates") return false;
-  const learned = LISTS.load(store, area);
-  return acceptDoubted(learned) !== learned;
+/** What contradicts an area's answers and waits to be accepted by a person. */
+export function listContradictions(store: Store, area: string): string[] {
+  return area === "orders" || area === "updates" ? listDoubted(LISTS.load(store, area)) : [];
 }
 
 /** A person has checked the answers. */

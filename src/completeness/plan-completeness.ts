@@ -3,7 +3,7 @@
  * empty, or no page follows, a field may contradict that. Some services always count the whole shop or always link to a
  * next page, so usual values are learned. Pure.
  */
-import { adoptUnusual, type UsualEmpty } from "./empty-form.ts";
+import { adoptUnusual, describeBeside, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
 import {
   isPageNumber,
@@ -437,6 +437,12 @@ export function doubtFields(learned: LearnedMetadata, fields: readonly MetadataF
     if (before.isDoubted !== true) next = { ...next, known: { ...next.known, [key]: { ...before, isDoubted: true } } };
   }
   return next;
+}
+
+/** What contradicted the answers, for a person. */
+export function listDoubted({ empty, known }: LearnedMetadata): string[] {
+  const fields = Object.entries(known).flatMap(([key, { isDoubted, isShort }]) => (isDoubted || isShort ? [key] : []));
+  return empty?.unusual === undefined ? fields : [...fields, describeBeside(empty.unusual.last)];
 }
 
 /** A person has confirmed that the fields which contradicted the answers have no meaning. */

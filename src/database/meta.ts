@@ -52,6 +52,7 @@ export type MetaKey =
   | "failed_requests"
   | "feed_tables"
   | "guard_shown"
+  | "told"
   | "planned"
   | "sweep_wanted"
   | "waiting_statuses"

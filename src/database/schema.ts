@@ -672,7 +672,6 @@ export const openDelivery = sqliteTable("pull_mark", {
   behindMs: real("behind_ms"),
   askedAt: text("asked_at"),
   lostAt: text("lost_at"),
-  toldAt: text("told_at"),
 });
 
 export const seenChanges = sqliteTable("seen_changes", {

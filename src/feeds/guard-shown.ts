@@ -8,13 +8,12 @@ import type { FeedName } from "../config/feed-names.ts";
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
+import type { Covered } from "../pass/shown.ts";
 
 interface Shown {
   /** The largest number of rows that this hold has named, and when: whoever names it has seen the hold since. */
   most: number;
   mostMs: number;
-  /** A command that let nothing go has told of the rows that waited until then. */
-  toldMs?: number;
 }
 
 type ShownOf = Partial<Record<FeedName, Shown>>;
@@ -31,9 +30,8 @@ function save(store: Store, name: FeedName, shown: Shown | undefined): void {
 
 /** To be called where the hold names another number, or its times are in the future: of a clock that was set back. */
 export function noteNamed(store: Store, name: FeedName, { rows, nowMs }: { rows: number; nowMs: number }): void {
-  const { most = 0, mostMs = nowMs, toldMs } = load(store)[name] ?? {};
-  const named = rows > most ? { most: rows, mostMs: nowMs } : { most, mostMs: Math.min(mostMs, nowMs) };
-  save(store, name, { ...named, ...(toldMs !== undefined && { toldMs: Math.min(toldMs, nowMs) }) });
+  const { most = 0, mostMs = nowMs } = load(store)[name] ?? {};
+  save(store, name, rows > most ? { most: rows, mostMs: nowMs } : { most, mostMs: Math.min(mostMs, nowMs) });
 }
 
 /** To be called where the hold ends. */
@@ -41,27 +39,19 @@ export function forgetNamed(store: Store, name: FeedName): void {
   save(store, name, undefined);
 }
 
-/** To be called where a command has told what waits, and let nothing go. */
-export function noteTold(store: Store, name: FeedName, deleteAfterMs: number): void {
-  const { most = 0, mostMs = 0 } = load(store)[name] ?? {};
-  const { newestMs } = loadTimes(store, name, deleteAfterMs);
-  if (newestMs !== undefined) save(store, name, { most, mostMs, toldMs: newestMs });
-}
-
 /**
- * Whether rows have begun to wait since the person can have seen them: since the hold began, since it named so many rows, or since
- * a command told of them.
+ * The rows that an approval of so many covers. All are shown that wait since before the hold began, or before it named so many
+ * rows for the first time.
  */
-export function hasUnseen(
+export function coveredRows(
   store: Store,
   name: FeedName,
   { rows, deleteAfterMs }: { rows: number; deleteAfterMs: number },
-): boolean {
-  const { newestMs, sinceMs } = loadTimes(store, name, deleteAfterMs);
-  if (newestMs === undefined || sinceMs === undefined) return false;
+): Covered {
+  const { newestMs = 0, sinceMs = 0 } = loadTimes(store, name, deleteAfterMs);
   const shown = load(store)[name];
   const namedMs = shown !== undefined && rows >= shown.most ? shown.mostMs : sinceMs;
-  return newestMs > Math.max(sinceMs, namedMs, shown?.toldMs ?? 0);
+  return { what: String(newestMs), isShown: newestMs <= Math.max(sinceMs, namedMs) };
 }
 
 /** When the newest of the held rows began to wait, and when the hold began. A row that is away waits after `delete_after`. */

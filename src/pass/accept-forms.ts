@@ -1,14 +1,25 @@
 import type { Store } from "../database/store.ts";
+import { plainName } from "../messages/inert-text.ts";
 import { acceptFresh } from "../service/answer-form.ts";
+import { describeForm } from "../service/known-forms.ts";
+import { isUnusuallySaid, NOTHING_SAID } from "../service/said-of-records.ts";
 import { FORMS } from "./answer-forms.ts";
 
-/** The endpoints among these whose new form of answer is not accepted yet. */
+/** The new forms of answers that are not accepted yet at these endpoints, each with its endpoint, for a person. */
 export function listUnaccepted(store: Store, endpoints: readonly string[]): string[] {
-  return endpoints.filter((endpoint) => FORMS.load(store, endpoint).fresh.length > 0);
+  return endpoints.flatMap((endpoint) => {
+    const { fresh, records = NOTHING_SAID } = FORMS.load(store, endpoint);
+    return fresh.map((form) => {
+      const unusual = (form.said ?? []).filter((word) => isUnusuallySaid(records, [word]));
+      return [endpoint, describeForm(form), ...unusual].map(plainName).join(" ");
+    });
+  });
 }
 
 /** Accepts what these endpoints answer now, on a person's word. */
 export function acceptForms(store: Store, endpoints: readonly string[]): void {
-  for (const endpoint of listUnaccepted(store, endpoints))
-    FORMS.save(store, endpoint, acceptFresh(FORMS.load(store, endpoint)));
+  for (const endpoint of endpoints) {
+    const learned = FORMS.load(store, endpoint);
+    if (learned.fresh.length > 0) FORMS.save(store, endpoint, acceptFresh(learned));
+  }
 }

@@ -8,6 +8,7 @@ import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Covered } from "../pass/shown.ts";
 import type { OrderSource } from "../records/order-mapping.ts";
 import { listNotices, markNoticesRead } from "./learned-notices.ts";
 import type { Observation } from "./observation.ts";
@@ -47,6 +48,13 @@ export function saveObservation(store: Store, observation: Observation, at: stri
 export function markObservationOver(store: Store, kind: Observation["kind"], name: string): void {
   if (kind !== "field" && kind !== "status" && kind !== "path") return;
   updateRows(store, observations, { kind, name, state: "new" }, { state: "over" });
+}
+
+/** What {@link dismissObservations} would dismiss: those are not shown that came after others. */
+export function coveredObservations(store: Store): Covered & { names: string[] } {
+  const fresh = loadObservations(store).filter(({ state }) => state === "new");
+  const names = fresh.map(({ kind, name }) => `${kind} ${name}`);
+  return { what: names.join("\n"), isShown: new Set(fresh.map(({ firstSeenAt }) => firstSeenAt)).size <= 1, names };
 }
 
 /** Marks all as read. Returns the names that were dismissed. */

@@ -44,6 +44,19 @@ describe("approve --former", () => {
     expect((await command("approve", "stocks", "--former", "list")).code).toBe(0);
   });
 
+  it("decides about rows that began to wait after the others only where it is given again", async () => {
+    const { command, states, write } = await startFormer();
+    write("UPDATE feed_former SET since = '2026-01-02T00:00:00.000Z' WHERE key = '[\"c\"]'");
+    const gone = () => command("approve", "stocks", "--former", "gone", "--rows", "2");
+    expect(await gone()).toMatchObject({ code: 2, out: expect.stringContaining("not all may have been shown") });
+    write("UPDATE feed_former SET key = '[\"d\"]', since = '2026-01-03T00:00:00.000Z' WHERE key = '[\"b\"]'");
+    const { code, out } = await command("approve", "stocks", "--former", "gone", "--rows", "2", "--json");
+    expect([code, JSON.parse(out)]).toMatchObject([2, { rows: 0, waiting: 2, unseen: true }]);
+    expect(states()).toEqual(["waiting", "waiting"]);
+    expect((await gone()).code).toBe(0);
+    expect(states()).toEqual(["gone", "gone"]);
+  });
+
   itWhole("leaves them where only the guard is meant, and refuses another word", async () => {
     const { command, states } = await startFormer();
     await command("approve", "stocks");

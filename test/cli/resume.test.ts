@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
@@ -89,5 +89,60 @@ describe("resume", () => {
     expect(forms()).toEqual(before);
     expect(await shop.command("resume", "orders", "--hold", "answer")).toMatchObject({ code: 0 });
     expect(forms()).not.toEqual(before);
+  });
+
+  it("makes the answers usual that were shown, and names what came beside them before it does", async () => {
+    const shop = await startHeld(["stocks", "answer"]);
+    const form = (name: string) => ({
+      ...{ kind: "object", names: [`${name} string`], verdicts: [`${name}=done`], doubt: null },
+      ...{ lastMs: 0, forMs: 0, times: 1, proved: 0, isAlone: true },
+    });
+    const save = (...names: string[]) => {
+      const learned = { known: [], fresh: names.map(form), since: SINCE };
+      shop.write(
+        "REPLACE INTO learned_answers (topic, endpoint, learned) VALUES ('forms', '/api/v1/import/stocks', ?)",
+        JSON.stringify(learned),
+      );
+    };
+    const resume = () => shop.command("resume", "stocks", "--hold", "answer");
+    save("outcome", "result");
+    const { code, out } = await resume();
+    expect(code).toBe(2);
+    expect(out).toContain("/api/v1/import/stocks {outcome} outcome=done; /api/v1/import/stocks {result} result=done.");
+    save("state", "outcome", "result");
+    expect(JSON.parse((await shop.command("resume", "stocks", "--json")).out)).toMatchObject({
+      lifted: [],
+      left: [{ reason: "answer", unseen: [expect.stringContaining("state"), expect.anything(), expect.anything()] }],
+    });
+    expect(shop.standing()).toEqual(["stocks answer"]);
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("usual from now on: ") });
+    expect(shop.standing()).toEqual([]);
+  });
+
+  it("gives up no loss that came after the hold, before it has named it", async () => {
+    const shop = await startHeld(["orders", "hand-out lost"]);
+    const [first, last] = ["2025-12-31T23:00:00.000Z", "2026-01-01T01:00:00.000Z"];
+    shop.write("DELETE FROM pull_mark");
+    shop.write(`INSERT INTO pull_mark (id, opened_at, is_open, lost, lost_at) VALUES (1, '${first}', 0, 1, '${last}')`);
+    const resume = () => shop.command("resume", "orders", "--hold", "hand-out lost");
+    expect(await resume()).toMatchObject({ code: 2, out: expect.stringContaining(`was lost at ${last}`) });
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining(`lost from ${first} to ${last}`) });
+    expect(shop.standing()).toEqual([]);
+  });
+
+  it("takes no notice away that came after others, before it has named it", async () => {
+    const shop = await startHeld();
+    const notice = (name: string, at: string) =>
+      shop.write(
+        `INSERT INTO observations (kind, name, sample, first_seen_at) VALUES ('status', '${name}', '', '${at}')`,
+      );
+    shop.write("DELETE FROM observations");
+    notice("packed", SINCE);
+    notice("posted", "2026-01-01T00:00:01.000Z");
+    const resume = () => shop.command("resume", "observations");
+    expect(await resume()).toMatchObject({ code: 2, out: expect.stringContaining("status packed, status posted") });
+    notice("kept", "2026-01-01T00:00:02.000Z");
+    expect(await resume()).toMatchObject({ code: 2, out: expect.stringContaining("status kept") });
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("not shown any more (") });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptMetadata, isListDoubted } from "../../src/completeness/check-completeness.ts";
+import { acceptMetadata, listContradictions } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
@@ -73,9 +73,9 @@ describe("an empty list whose answer says that there is something", () => {
       do: { kind: "raw", contentType: "application/json", body },
     });
     expect((await t.run("orders")).error).not.toBeNull();
-    expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
+    expect(listContradictions(t.bridge.store, "orders")).toHaveLength(1);
     t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
-    expect(isListDoubted(t.bridge.store, "orders")).toBe(false);
+    expect(listContradictions(t.bridge.store, "orders")).toEqual([]);
     expect((await t.run("orders")).error).toBeNull();
     t.sandbox.faults.remove(rule);
     await t.run("orders");
@@ -329,7 +329,7 @@ describe("a batch with records that hold nothing", () => {
     const { t, serve, poll, isConfirmed } = await start();
     serve("b-hollow", createOrders(t, 1), ["null"]);
     await poll(1);
-    expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
+    expect(listContradictions(t.bridge.store, "orders")).toHaveLength(1);
     t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
     expect((await poll(1)).error).toBeNull();
     expect(isConfirmed("b-hollow")).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { acceptMetadata, isListDoubted } from "../../src/completeness/check-completeness.ts";
+import { acceptMetadata, listContradictions } from "../../src/completeness/check-completeness.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
 import { addFormerBatches, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
@@ -117,9 +117,9 @@ describe("an empty list in another form than usual", () => {
     expect(await poll(t, 1)).toEqual([null]);
     empty = { orders: [], edition: "of the summer", notice: "closed on Sunday" };
     expect((await poll(t, 12)).at(-1)).not.toBeNull();
-    expect(isListDoubted(t.bridge.store, "orders")).toBe(true);
+    expect(listContradictions(t.bridge.store, "orders")).toHaveLength(1);
     t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
-    expect(isListDoubted(t.bridge.store, "orders")).toBe(false);
+    expect(listContradictions(t.bridge.store, "orders")).toEqual([]);
     expect(await poll(t, 12)).toEqual(Array(12).fill(null));
   });
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { closeDelivery, giveUpLost, loadDelivery, openDelivery } from "../../src/batches/delivery-rows.ts";
+import {
+  closeDelivery,
+  coveredLosses,
+  giveUpLost,
+  loadDelivery,
+  openDelivery,
+} from "../../src/batches/delivery-rows.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { type Settings, startTestBridge, type TestBridge } from "../support/bridge.ts";
@@ -489,19 +495,19 @@ describe("confirms that name their batch, and later nothing", () => {
 describe("a loss that a person gives up", () => {
   const at = (minute: number) => `2026-03-01T12:0${minute}:00.000Z`;
 
-  it("is one that the hold has named, or that the command has named before", async () => {
+  it("was shown where it came before the hold", async () => {
     const { store } = (await start()).bridge;
-    const give = () => store.write(() => giveUpLost(store, { since: at(2) }));
+    const covered = () => coveredLosses(store, at(2));
     store.write(() => openDelivery(store, at(0)));
     expect(store.write(() => openDelivery(store, at(1)))).toEqual({ openedAt: at(0), lost: true, lostAt: null });
     store.write(() => closeDelivery(store));
+    expect(covered()).toMatchObject({ isShown: true });
     // Another one is lost after the hold began.
     store.write(() => openDelivery(store, at(3)));
     expect(store.write(() => openDelivery(store, at(4)))).toEqual({ openedAt: at(0), lost: true, lostAt: at(3) });
     store.write(() => closeDelivery(store));
-    expect(give()).toBe(at(3));
-    expect(loadDelivery(store)?.lost).toBe(true);
-    expect(give()).toBeUndefined();
+    expect(covered()).toEqual({ what: at(3), isShown: false });
+    expect(store.write(() => giveUpLost(store))).toEqual({ from: at(0), to: at(3) });
     expect(loadDelivery(store)).toBeUndefined();
   });
 
@@ -509,7 +515,7 @@ describe("a loss that a person gives up", () => {
     const { store } = (await start()).bridge;
     store.write(() => openDelivery(store, at(0)));
     store.write(() => openDelivery(store, at(1)));
-    expect(store.write(() => giveUpLost(store, { since: at(2) }))).toBeUndefined();
+    expect(store.write(() => giveUpLost(store))).toEqual({ from: at(0), to: at(0) });
     expect(loadDelivery(store)).toEqual({ openedAt: at(1), lost: false, lostAt: null });
     expect(store.write(() => openDelivery(store, at(3)))).toEqual({ openedAt: at(1), lost: true, lostAt: null });
   });

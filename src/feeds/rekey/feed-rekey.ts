@@ -97,7 +97,8 @@ export function moveFormer(
     if (naming.kind === "named") {
       deleteFormer(store, rules, step.from, row.key);
       putAside(store, rules, naming.key, { ...row, gone: 0, epoch: INVALID_EPOCH });
-    } else if (row.state !== "gone") saveFormerState(store, rules, step.from, { key: row.key, state: naming.kind });
+    } else if (row.state !== "gone")
+      saveFormerState(store, rules, step.from, { key: row.key, state: naming.kind, at: step.at });
   }
   return rows.at(-1)?.keyText;
 }

@@ -5,6 +5,7 @@
 import type { FeedName } from "../../config/feed-names.ts";
 import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
+import type { Covered } from "../../pass/shown.ts";
 import { FEED_IDS, type FeedRules } from "../feed.ts";
 import { INVALID_EPOCH, paddedKey, UNSHOWN } from "../feed-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
@@ -181,11 +182,14 @@ export function saveFormerState(
   store: Store,
   rules: FeedRules,
   from: FormerKey,
-  { key, state }: Pick<FormerRow, "key" | "state">,
+  { key, state, at }: Pick<FormerRow, "key" | "state"> & { at: string },
 ): void {
   store
-    .prepare("UPDATE feed_former SET state = ? WHERE feed_id = ? AND former = ? AND key = ?")
-    .run(state, rules.feedId, JSON.stringify(from), JSON.stringify(key));
+    .prepare(
+      `UPDATE feed_former SET since = iif(@state = 'waiting' AND state <> 'waiting', @at, since), state = @state
+       WHERE feed_id = @feed AND former = @from AND key = @key`,
+    )
+    .run({ state, at, feed: rules.feedId, from: JSON.stringify(from), key: JSON.stringify(key) });
 }
 
 export function deleteFormer(store: Store, rules: FeedRules, from: FormerKey, key: readonly string[]): void {
@@ -270,6 +274,13 @@ export function decideFormer(store: Store, name: FeedName, state: "gone" | "kept
   return store
     .prepare("UPDATE feed_former SET state = ? WHERE feed_id = ? AND state = 'waiting'")
     .run(state, FEED_IDS[name]).changes;
+}
+
+/** The waiting rows, about which a decision covers all: those are not shown that began to wait after others. */
+export function coveredFormer(store: Store, feedId: number): Covered {
+  const sql = "SELECT former, key, since FROM feed_former WHERE feed_id = ? AND state = 'waiting' ORDER BY former, key";
+  const rows = store.prepare<Record<"former" | "key" | "since", string>>(sql).all(feedId);
+  return { what: JSON.stringify(rows), isShown: new Set(rows.map(({ since }) => since)).size <= 1 };
 }
 
 /** All rows of a feed's former keys, by {@link formerName}. */

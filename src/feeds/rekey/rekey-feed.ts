@@ -142,12 +142,12 @@ function settleRow(
     return [];
   }
   if (row.state === "away" && naming.kind === "waiting") {
-    saveFormerState(store, rules, from, { key: row.key, state: "waiting" });
+    saveFormerState(store, rules, from, { key: row.key, state: "waiting", at: pass.startedAt });
     return [];
   }
   const deletion = renderDeletion(rules, row.record, loadFormerLevels(store, rules));
   // Deleted rows send nothing, so neither does this one.
-  if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept" });
+  if (deletion === undefined) saveFormerState(store, rules, from, { key: row.key, state: "kept", at: pass.startedAt });
   else {
     const [at, nowMs] = [isoTime(clock.nowMs()), clock.monotonicMs()];
     queueFormer(store, rules, from, { ...row, deletion, at, nowMs, droppedAt: pass.startedAt });

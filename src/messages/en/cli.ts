@@ -77,9 +77,17 @@ export const command = {
   nothingHeld: ({ area }: { area: string }) => `${area}: nothing was held.`,
   lostSince: ({ area, at, command }: { area: string; at: string; command: string }) =>
     `${area}: another answer of GET /orders was lost at ${at}, after this hold began. Compare the orders since then as well, and give the command again: ${command}`,
+  moreForms: ({ area, items, command }: { area: string; items: readonly string[]; command: string }) =>
+    `${area}: the service answers unusually in more than one way, and not all of it may have been shown: ${items.join("; ")}. Nothing was changed. If these are all acceptances, or mean nothing, give the command again: ${command}`,
+  usualNow: ({ area, items }: { area: string; items: readonly string[] }) =>
+    `${area}: usual from now on: ${items.join("; ")}.`,
+  givenUp: ({ area, from, to }: { area: string; from: string; to: string }) =>
+    `${area}: confirms do not wait any more for the answers of GET /orders that were lost ${from === to ? `at ${from}` : `from ${from} to ${to}`}.`,
   noHold: ({ area, hold }: { area: string; hold: string }) => `${area}: no hold "${hold}" stands.`,
   observationsRead: ({ names }: { names: readonly string[] }) =>
     `observations: not shown any more (${names.join(", ")}).`,
+  moreNoticed: ({ names, command }: { names: readonly string[]; command: string }) =>
+    `observations: noticed at different times, so that not all may have been shown: ${names.join(", ")}. Nothing was changed. If you have seen all of it, give the command again: ${command}`,
   nothingWaits: ({ name }: { name: string }) => `${name}: nothing waits for approval.`,
   formerDecision: "decision about rows of a former key",
   noFormer: ({ name }: { name: string }) =>
@@ -127,6 +135,8 @@ export const command = {
     command: string;
   }) =>
     `${name}: ${counted(waiting, "row")} would go to zero or away, among them rows that began to wait after that number was shown. None was let through. See which they are: ${look}. If that is right, give the command again: ${command}`,
+  laterFormer: ({ name, waiting, look, command }: { name: string; waiting: number; look: string; command: string }) =>
+    `${name}: ${counted(waiting, "row")} began to wait at different times, so that not all may have been shown. Nothing was decided. See which they are: ${look}. If that is right for all of them, give the command again: ${command}`,
   sentNow: ({ name, rows }: { name: string; rows: number }) =>
     `${name}: ${counted(rows, "row")} may go; the daemon sends them now.`,
   sentNextPass: ({ name, rows }: { name: string; rows: number }) =>
