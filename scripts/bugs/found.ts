@@ -1258,6 +1258,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/batches/delivery-rows.ts",
   ),
   tested(
+    "test/feeds/push-trouble.test.ts",
+    "a refused probe ends the hold of a feed of which one row waits",
+    {
+      in: "#mustHold",
+      find: "pass.heldFor.length > 0 || acceptedAt",
+      replace: "pass.heldFor.length < 0 || acceptedAt",
+    },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
     "test/cli/resume.test.ts",
     "a command decides about what it has not named",
     { in: "mayDecide", find: "told === digestOf", replace: "told !== digestOf" },

@@ -161,7 +161,8 @@ export class PushImports implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const pass = this.#sendRows.begin({ counts: {}, startedAt: this.#now(), signal }, () => this.#controlRow(signal));
+    const given = { control: () => this.#controlRow(signal), heldFor: this.#heldFor() };
+    const pass = this.#sendRows.begin({ counts: {}, startedAt: this.#now(), signal }, given);
     try {
       const isEmptied = await this.#push(pass);
       this.#hasFailed = false;
@@ -178,14 +179,13 @@ export class PushImports implements Job {
   }
 
   async #push(pass: SendPass): Promise<boolean> {
-    const wasHeld = this.#isHeld();
     try {
       await this.#spareGoing(pass);
       const isEmptied = await this.#send(pass);
       await this.#sendRows.end(pass);
       if (isEmptied) this.#changes.forgetScan();
-      if (wasHeld && pass.trial.hasAccepted) await this.#wakeRefused(pass.signal);
-      if (isEmptied && !wasHeld) await this.#retryRefused(pass);
+      if (pass.heldFor.length > 0 && pass.trial.hasAccepted) await this.#wakeRefused(pass.signal);
+      if (isEmptied && pass.heldFor.length === 0) await this.#retryRefused(pass);
       return isEmptied;
     } finally {
       await this.#sendRows.request.flights.finish(pass.signal);
@@ -358,10 +358,15 @@ export class PushImports implements Job {
     return (await files.take([row], signal)).rows[0];
   }
 
-  /** Whether the feed or the area is on hold because the service refuses requests. */
-  #isHeld(): boolean {
+  /** Why the feed or the area is on hold, if it is because the service refuses requests. */
+  #heldFor(): string[] {
     const { store } = this.#context;
-    return this.areas.some((area) => loadHoldsOf(store, area).some(({ reason }) => SAID_NO.has(reason)));
+    const reasons = this.areas.flatMap((area) => loadHoldsOf(store, area)).map(({ reason }) => reason);
+    return reasons.filter((reason) => SAID_NO.has(reason));
+  }
+
+  #isHeld(): boolean {
+    return this.#heldFor().length > 0;
   }
 
   /** Makes refused rows due at once: they may have been refused because of trouble that is now over. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { inWhole, itWhole, size, some } from "../support/whole.ts";
+import { inWhole, itSome, itWhole, size, some } from "../support/whole.ts";
 
 const whole = inWhole("feeds/push-failing-record", "feeds/push-model");
 
@@ -63,6 +63,44 @@ describe("a service that refuses every import for a while", () => {
       expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
     },
   );
+
+  itSome(1)([308, 423, 404])(
+    "%i: is probed with the only row that waits, and each probe leaves the hold",
+    async (status) => {
+      const test = await startFeeds();
+      const { erp, run, holds, quarantined, requests, level } = test;
+      fillStock(erp, 5);
+      await run("stocks");
+      refuseAll(test, status);
+      erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-1'");
+      await run("stocks");
+      requests();
+      for (let passed = 0; passed < 62; passed++) {
+        await test.minute();
+        expect([passed, holds()]).toEqual([passed, [{ area: "stocks", reason: "refused" }]]);
+      }
+      expect(requests()).toHaveLength(12);
+      test.sandbox.faults.clear();
+      await minutes(test, FIVE_MINUTES);
+      expect([holds(), quarantined(), level("S-1")]).toEqual([[], [], 0]);
+    },
+  );
+
+  itWhole("leaves the hold where the rows of the probe were refused for good before", async () => {
+    const test = await startFeeds();
+    const { erp, run, holds, requests, level } = test;
+    fillStock(erp, 3);
+    await run("stocks");
+    refuseAll(test, 400);
+    erp.exec("UPDATE stock SET quantity = 4");
+    await run("stocks");
+    requests();
+    await minutes(test, 60);
+    expect([holds(), requests().length > 11]).toEqual([[{ area: "stocks", reason: "refused" }], true]);
+    test.sandbox.faults.clear();
+    await minutes(test, FIVE_MINUTES);
+    expect([holds(), level("S-1"), level("S-3")]).toEqual([[], 4, 4]);
+  });
 
   itWhole("as a 200 that reports an error, and as a 200 that names each record", async () => {
     for (const how of ["success-false", "per-record"] as const) {

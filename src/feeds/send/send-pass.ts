@@ -14,6 +14,8 @@ export interface SendOptions {
 /** State of a pass: findings about the service and about single rows, which are interpreted together. */
 export interface SendPass extends FeedPass {
   readonly trial: RefusalTrial<OutboxRow>;
+  /** Why the feed is held. The pass is a probe then, and what is refused ends no hold. */
+  readonly heldFor: readonly string[];
   /** Returns a control row from the end of the outbox: shows whether the service accepts anything at all. */
   readonly control: () => Promise<OutboxRow | undefined>;
   /** The rows before their first request, by id. */

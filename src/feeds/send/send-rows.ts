@@ -61,13 +61,13 @@ export class SendRows {
     await commit(this.#context, signal, () => saveMetaJson(store, "failed_requests", all));
   }
 
-  /** @param control returns a control row: shows whether the service accepts anything at all */
-  begin(pass: FeedPass, control: SendPass["control"]): SendPass {
+  /** @param given.control returns a control row: shows whether the service accepts anything at all */
+  begin(pass: FeedPass, given: Pick<SendPass, "control" | "heldFor">): SendPass {
     this.request.recall();
     const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1, "service");
     return {
       ...pass,
-      control,
+      ...given,
       trial: new RefusalTrial(unproven),
       before: new Map(),
       short: new Map(),
@@ -102,7 +102,7 @@ export class SendRows {
       if (step.kind === "trouble") {
         // Where nothing else is left, rows that were refused before keep waiting: no good row is delayed.
         const isLeft = trial.hasPending || (await pass.control()) !== undefined;
-        if (isLeft || this.#mustHold(pass)) throw pass.failure ?? this.#trouble(pass);
+        if (isLeft || this.#mustHold(pass)) throw pass.failure ?? (await this.#trouble(pass));
         return;
       }
       const part = step.rows;
@@ -192,8 +192,7 @@ export class SendRows {
   async end(pass: SendPass): Promise<void> {
     const { suspects, hasAccepted } = pass.trial;
     if (suspects.length === 0) return;
-    const isGeneral = suspects.some(({ status }) => !isOfRecord(status));
-    if (!hasAccepted && isGeneral && this.#mustHold(pass)) throw this.#trouble(pass);
+    if (!hasAccepted && this.#isTrouble(pass)) throw await this.#trouble(pass);
     const proven = hasAccepted ? pass.trial.accept() : suspects.filter(({ row }) => row.wasProven);
     await this.#prove(pass, proven);
   }
@@ -218,14 +217,23 @@ export class SendRows {
     if (isFirst && countUnproven(this.#context.store, this.#options.rules, 1) > 0) await this.#refusals.wake(pass);
   }
 
-  /** Whether to hold the feed: a row was refused for the first time, or nothing was ever accepted with this template. */
-  #mustHold(pass: SendPass): boolean {
-    const { acceptedAt } = loadFeed(this.#context.store, this.#options.rules.name);
-    return acceptedAt === null || pass.trial.suspects.some(({ row }) => row.tries === 0);
+  /** Whether refusals, with nothing accepted, are of the service, although few rows wait. */
+  #isTrouble(pass: SendPass): boolean {
+    const { suspects } = pass.trial;
+    // A refusal that refuses a record for good shows that payment and credentials are in order.
+    if (suspects.some(({ status }) => !isOfRecord(status))) return this.#mustHold(pass);
+    return pass.heldFor.includes("refused") && suspects.some(({ row }) => !row.wasProven);
   }
 
-  /** The error where nothing is accepted, and no single record is the cause. */
-  #trouble(pass: SendPass): ServiceError {
+  /** Whether the feed is held: it is already, a row was refused for the first time, or nothing was ever accepted with this template. */
+  #mustHold(pass: SendPass): boolean {
+    const { acceptedAt } = loadFeed(this.#context.store, this.#options.rules.name);
+    return pass.heldFor.length > 0 || acceptedAt === null || pass.trial.suspects.some(({ row }) => row.tries === 0);
+  }
+
+  /** The error where nothing is accepted, and no single record is the cause. The hold sets the times of the next tries. */
+  async #trouble(pass: SendPass): Promise<ServiceError> {
+    await this.#refusals.wake(pass);
     const { name, path } = this.#options.rules;
     const last = pass.lastRefused ?? { code: "request_refused" as const, status: 400, words: "" };
     const words = wordsOf(last);

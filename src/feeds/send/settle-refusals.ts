@@ -70,7 +70,7 @@ export class SettleRefusals {
     count(pass, "refused", kept.length);
   }
 
-  /** Makes set-aside rows due at once, because the service accepts something. */
+  /** Makes set-aside rows due at once: the service accepts something, or the feed is held until a probe with them is accepted. */
   async wake({ signal }: SendPass): Promise<void> {
     const { store, clock } = this.#context;
     const options = { nowMs: clock.monotonicMs(), limit: ROWS_PER_COMMIT };
