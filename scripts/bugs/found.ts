@@ -1258,6 +1258,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/batches/delivery-rows.ts",
   ),
   tested(
+    "test/feeds/push-whole.test.ts",
+    "a table that was no acceptance does not go again without the row that it lacked",
+    { in: "forgetAbsent", find: "max(sent_at, @at)", replace: "min(sent_at, @at)" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
     "test/feeds/push-trouble.test.ts",
     "a refused probe ends the hold of a feed of which one row waits",
     {

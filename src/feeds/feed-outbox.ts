@@ -382,6 +382,22 @@ export function saveAcknowledged(
   return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));
 }
 
+/**
+ * For a table that was accepted whole: the site has nothing of the rows that it lacked, so they are forgotten. The newest
+ * acknowledgement left gets the time, so that a later doubt of this acceptance sends the table again.
+ */
+export function forgetAbsent(store: Store, { feedId }: FeedRules, at: string): void {
+  const newest =
+    "SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = @feedId AND gone = 0 ORDER BY sent_at DESC LIMIT 1";
+  const isLeft = store
+    .prepare(
+      `UPDATE feed_sent SET sent_at = max(sent_at, @at) WHERE feed_id = @feedId AND (k0, k1, k2, k3) = (${newest})
+         AND EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feedId AND gone = 1)`,
+    )
+    .run({ feedId, at });
+  if (isLeft.changes > 0) store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND gone = 1").run(feedId);
+}
+
 /** `drops`: accepted rows that went to zero or away without an approval, by the time when they went. */
 export function saveAcceptance(
   store: Store,

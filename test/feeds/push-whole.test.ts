@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { invalidateAcknowledged } from "../../src/feeds/acknowledged-rows.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { m } from "../../src/messages/messages.ts";
+import { isoTime } from "../../src/platform/ports.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
@@ -40,6 +43,32 @@ describe("a feed whose requests are the whole table", () => {
       expect(Object.keys(site())).toContain("S-3");
     },
   );
+
+  it("forgets a row that an accepted table lacked, and sends the table again where that was no acceptance", async () => {
+    const { erp, run, minutes, requests, site, bridge, rows, clock } = await startWhole();
+    fillStock(erp, 3);
+    await run("stocks");
+    const shown = () => rows("SELECT sku, state FROM stock_sent ORDER BY sku");
+    const sent = ["S-1", "S-3"].map((sku) => ({ sku, state: "sent" }));
+    erp.exec("DELETE FROM stock WHERE sku = 'S-2'");
+    await run("stocks");
+    expect(shown()).toHaveLength(3);
+    await minutes(4);
+    expect([shown(), Object.keys(site()).sort()]).toEqual([sent, ["S-1", "S-3"]]);
+    expect(rows("SELECT live_count AS n FROM feeds WHERE name = 'stocks'")).toEqual([{ n: 2 }]);
+    requests();
+    const [last] = rows<{ at: string }>("SELECT last_accepted_at AS at FROM feeds WHERE name = 'stocks'");
+    const doubted = { since: last?.at ?? "", at: isoTime(clock.nowMs()), because: m.feeds.outageAccepted };
+    bridge.store.write(() => invalidateAcknowledged(bridge.store, ["stocks"], doubted));
+    await run("stocks");
+    expect(requests().map(({ records }) => records.map(({ sku }) => sku).sort())).toEqual([["S-1", "S-3"]]);
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('S-2', 10)");
+    await run("stocks");
+    expect([shown(), Object.keys(site()).sort()]).toEqual([
+      ["S-1", "S-2", "S-3"].map((sku) => ({ sku, state: "sent" })),
+      ["S-1", "S-2", "S-3"],
+    ]);
+  });
 
   itWhole("keeps guarded rows in the table as they were", async () => {
     const { erp, run, minute, holds, site, bridge, minutes } = await startWhole();

@@ -23,6 +23,7 @@ import { count, type FeedContext } from "../diff/absorb-feed.ts";
 import { isLive } from "../diff/plan-feed.ts";
 import { referenceOf } from "../feed.ts";
 import {
+  forgetAbsent,
   hasUnknownOutcome,
   loadKnownKeys,
   loadUnknownOutcomes,
@@ -308,6 +309,7 @@ export class SendRequest {
     const at = isoTime(clock.nowMs());
     const accepted = rows.map((row) => ({ id: row.id, gone: row.gone, live: isLive(rules, row) }));
     const before = saveAcknowledged(store, rules, accepted, at);
+    if (rules.scope === "whole") forgetAbsent(store, rules, at);
     const liveChange = accepted.filter(({ live }) => live).length - before.size;
     const drops = new Map<string, number>();
     for (const [index, { id, approved, droppedAt }] of rows.entries()) {
