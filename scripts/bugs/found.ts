@@ -1264,6 +1264,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/feed-outbox.ts",
   ),
   tested(
+    "test/feeds/push-whole.test.ts",
+    "a table that is refused twice by name is refused as a whole",
+    { in: "sendWhole", find: "requests === REQUESTS_MAX", replace: "requests > 1" },
+    "src/feeds/send/send-whole.ts",
+  ),
+  tested(
     "test/feeds/push-trouble.test.ts",
     "a refused probe ends the hold of a feed of which one row waits",
     {

@@ -352,6 +352,7 @@ export class ServiceClient {
     return this.#error(refused.code, request, m.service.answered({ status, place, words }), {
       status,
       words,
+      ...(request.area === "imports" && { body: this.#withoutSecrets(refused.preview) }),
       isWebPage: looksLikeHtml({ contentType, body: refused.preview }),
       isCached: readCacheSigns((name) => firstOf(response.headers[name])).isCached,
       movedTo: target?.origin === this.#base.origin ? target.pathname : undefined,

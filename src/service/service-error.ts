@@ -23,6 +23,8 @@ export interface ServiceErrorDetails {
   effect: "none" | "unknown";
   /** The service's text, shortened, without control characters and secrets. */
   words?: string;
+  /** The beginning of the answer's body, without secrets. */
+  body?: Buffer;
   /** The body is a web page: of a proxy, a portal or a deployment, not of the service. */
   isWebPage?: boolean;
   /** A cache sent the answer, which may lack recent changes. */
@@ -48,6 +50,8 @@ export class ServiceError extends BridgeError {
   readonly isWebPage: boolean;
   readonly isCached: boolean;
   readonly movedTo: string | undefined;
+  /** Private, so that no log has it. */
+  readonly #body: Buffer | undefined;
 
   constructor(code: ErrorCode, text: Message, details: ServiceErrorDetails) {
     super(code, text, { cause: details.cause, ...(details.hint === undefined ? {} : { hint: details.hint }) });
@@ -64,6 +68,11 @@ export class ServiceError extends BridgeError {
     this.isWebPage = details.isWebPage ?? false;
     this.isCached = details.isCached ?? false;
     this.movedTo = details.movedTo;
+    this.#body = details.body;
+  }
+
+  get body(): Buffer | undefined {
+    return this.#body;
   }
 }
 

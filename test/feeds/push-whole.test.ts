@@ -190,6 +190,34 @@ describe("a feed whose requests are the whole table", () => {
     );
   });
 
+  it("goes again without the records that a refusal names, also where it names one at a time", async () => {
+    const settings = {
+      imports: {
+        stocks: { ...WHOLE.imports.stocks, result: { rejected: "$.errors", key: "$.sku", message: "$.message" } },
+      },
+    };
+    const { erp, run, quarantined, sandbox, holds, site, requests } = await startFeeds({ settings, sandbox: REPLACE });
+    fillStock(erp, 5);
+    await run("stocks");
+    for (const sku of ["S-2", "S-4"]) {
+      const body = JSON.stringify({ message: "validation", errors: [{ sku, message: "no such article" }] });
+      sandbox.faults.add({
+        match: { path: "import" },
+        do: { kind: "raw", contentType: "application/json", status: 422, body },
+      });
+    }
+    erp.exec("UPDATE stock SET quantity = 4");
+    requests();
+    await run("stocks");
+    expect(quarantined().map(({ reference, reason }) => [reference, reason])).toEqual([
+      ["S-2", "no such article"],
+      ["S-4", "no such article"],
+    ]);
+    expect([holds(), requests().map(({ records }) => records.length)]).toEqual([[], [5, 4, 3]]);
+    const four = expect.objectContaining({ quantity: 4 });
+    expect(site()).toEqual({ "S-1": four, "S-3": four, "S-5": four });
+  });
+
   itWhole("quarantines single records that the answer names, also ones that had not changed", async () => {
     const settings = {
       imports: {

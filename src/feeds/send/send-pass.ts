@@ -53,6 +53,8 @@ export type Refused = Refusal & {
   kind: "refused";
   code: "request_refused" | "redirected";
   short?: Short;
+  /** The body of an answer without a 2xx status. */
+  body?: Buffer | undefined;
 };
 
 /** A count smaller than the number of sent records. `isEarly`: of a half, before the other one was sent. */

@@ -35,6 +35,7 @@ import { saveOpenTables } from "../feed-rows.ts";
 import { textAt } from "../record-identity.ts";
 import { CountProbe } from "./count-probe.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
+import { isOfRecord } from "./refusal-trial.ts";
 import { loadRefusedChildren, markRefusedWaiting, wakeChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 
@@ -78,7 +79,8 @@ export class SendRequest {
     await this.flights.begin(rows, pass.signal);
     count(pass, "requests", 1);
     const answer = await this.#ask(rows, entries, pass.signal);
-    const outcome = "kind" in answer ? answer : await this.#read(pass, { rows, entries, answer });
+    const outcome =
+      "kind" in answer ? this.#withNamed(answer, entries) : await this.#read(pass, { rows, entries, answer });
     // Some may have been accepted before the bad one, or the service may report an error for what it has done.
     if (outcome.kind !== "accepted") await this.#end(rows, "over", pass.signal);
     else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
@@ -136,6 +138,26 @@ export class SendRequest {
     }
   }
 
+  /** The records that a refused table's answer names: the table goes again without them. Other requests are divided. */
+  #withNamed(refused: Refused, entries: readonly Entry[]): Outcome {
+    const { rules } = this.#options;
+    const { body, status, words } = refused;
+    if (rules.scope !== "whole" || body === undefined || !isOfRecord(status)) return refused;
+    const result = readImportResult({ contentType: "", body }, this.#namesOf(entries), rules.result);
+    const named = "rejected" in result ? this.#namedOf(result.rejected, entries) : [];
+    return named.length === 0 || named.length === entries.length ? refused : { kind: "partial", status, words, named };
+  }
+
+  #namedOf(rejected: readonly { index: number; message: string }[], entries: readonly Entry[]): Named[] {
+    const { hideSecrets } = this.#context.client;
+    return rejected.flatMap(({ index, message }) => {
+      const entry = entries[index];
+      return entry === undefined
+        ? []
+        : [{ ...entry, row: entry.row && inFlight(entry.row), words: hideSecrets(message) }];
+    });
+  }
+
   async #read(pass: SendPass, sent: Sent): Promise<Outcome> {
     const {
       client: { hideSecrets },
@@ -158,12 +180,7 @@ export class SendRequest {
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
     if (result.kind === "refused") return refused(result.words);
-    const named = result.rejected.flatMap(({ index, message }) => {
-      const entry = entries[index];
-      return entry === undefined
-        ? []
-        : [{ ...entry, row: entry.row && inFlight(entry.row), words: hideSecrets(message) }];
-    });
+    const named = this.#namedOf(result.rejected, entries);
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
     // The full evaluation is needed only after another short count, of which this request may be a part.
@@ -368,5 +385,5 @@ function refusalOf(error: unknown): Refused | undefined {
   if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
   const { code, status } = error;
   if (code !== "request_refused" && code !== "redirected") return undefined;
-  return { kind: "refused", code, status, words: error.words ?? "" };
+  return { kind: "refused", code, status, words: error.words ?? "", body: error.body };
 }

@@ -7,8 +7,11 @@ import type { FeedRules } from "../feed.ts";
 import { loadPresent, loadUnknown, type OutboxRow } from "../feed-outbox.ts";
 import { placeOf, textAt } from "../record-identity.ts";
 import { wordsOf } from "./refusal-trial.ts";
-import type { Entry, Outcome, SendPass } from "./send-pass.ts";
+import type { Entry, Named, Outcome, SendPass } from "./send-pass.ts";
 import { entryOf, type SendRequest } from "./send-request.ts";
+
+/** Each is the whole table, without the records that were refused by name before. */
+const REQUESTS_MAX = 20;
 
 /** @throws ServiceError where the table is refused as a whole */
 export async function sendWhole(
@@ -16,15 +19,19 @@ export async function sendWhole(
   rules: FeedRules,
   { request, pass, rows }: { request: SendRequest; pass: SendPass; rows: readonly OutboxRow[] },
 ): Promise<Outcome & { kind: "accepted" }> {
-  let outcome = await request.send(pass, rows, wholeTable(context, rules, rows));
-  if (outcome.kind === "partial") {
-    const { named } = outcome;
-    const names = new Set(named.map(nameOf));
-    const isUnnamed = (one: { key: readonly string[] }) => !names.has(nameOf(one));
+  const named: Named[] = [];
+  const names = new Set<string>();
+  const isUnnamed = (one: { key: readonly string[] }) => !names.has(nameOf(one));
+  let outcome: Outcome;
+  // A service may name only the first record that it refuses.
+  for (let requests = 1; ; requests++) {
     const rest = rows.filter(isUnnamed);
     outcome = await request.send(pass, rest, wholeTable(context, rules, rest).filter(isUnnamed));
-    if (outcome.kind === "accepted") outcome = { ...outcome, named: [...named, ...outcome.named] };
+    if (outcome.kind !== "partial" || requests === REQUESTS_MAX) break;
+    named.push(...outcome.named);
+    for (const one of outcome.named) names.add(nameOf(one));
   }
+  if (outcome.kind === "accepted") outcome = { ...outcome, named: [...named, ...outcome.named] };
   if (outcome.kind === "accepted" && outcome.accepted > 0) return outcome;
   const { path } = rules;
   const { status } = outcome;
