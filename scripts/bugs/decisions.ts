@@ -886,6 +886,28 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/orders/alike-rows.ts",
   ),
   tested(
+    "test/statuses/status-unknown-order.test.ts",
+    "a request for an order that the service does not have is not ended",
+    { of: "refuseUnknown", does: "return [];" },
+    "src/orders/unstored-requests.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown-order.test.ts",
+    "a request for an order that is not stored yet is refused",
+    {
+      in: "planStatus",
+      find: 'return { kind: "find", reason: m.statuses.notStored };',
+      replace: "return refuse(m.statuses.notStored);",
+    },
+    "src/statuses/plan-status.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown-order.test.ts",
+    "every order that is not stored is asked for at once",
+    { in: "requestUnstored", find: " || untried >= UNTRIED_MAX", replace: "" },
+    "src/orders/unstored-requests.ts",
+  ),
+  tested(
     "test/statuses/status-replaced.test.ts",
     "the answer to a former request counts for the one that has its id now",
     { of: "isReplaced", does: "return false;" },

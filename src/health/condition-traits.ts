@@ -78,6 +78,8 @@ export interface Params extends Record<HoldCode, Hold> {
   unsent_statuses: Count;
   /** Sent long ago, with an unknown outcome. */
   unsettled_statuses: Count;
+  /** Waiting long for an order that is not stored. */
+  unstored_statuses: Count;
   /** Orders that do not show a status which the service has accepted. */
   unshown_statuses: Count;
   refused_statuses: Count;
@@ -232,6 +234,7 @@ export const CONDITIONS = {
   hold_answer: hold("answer", "warning"),
   unsent_statuses: trait("warning", { alert: "status requests without a path" }),
   unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),
+  unstored_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "status requests without an order" }),
   unshown_statuses: trait("warning", { alert: "statuses without effect" }),
   refused_statuses: trait("warning", { alert: "refused status requests" }),
   quarantined: trait("warning", { alert: "quarantine $", command: QUARANTINE }),

@@ -257,6 +257,9 @@ function ofStatuses(facts: Facts, nowMs: number): Condition[] {
   const unsettled = findLate(facts.unsettledRequests ?? [], nowMs);
   if (unsettled !== undefined)
     list.push(make("unsettled_statuses", "statuses", unsettled.since, { count: unsettled.count }));
+  const unstored = findLate(facts.unstoredRequests ?? [], nowMs);
+  if (unstored !== undefined)
+    list.push(make("unstored_statuses", "statuses", unstored.since, { count: unstored.count }));
   const { unshown, refusedRequests } = facts;
   if (unshown !== undefined && unshown.orders >= UNSHOWN_ORDERS)
     list.push(make("unshown_statuses", "statuses", unshown.since, { count: unshown.orders }));

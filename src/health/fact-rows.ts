@@ -31,6 +31,8 @@ import { loadNotices, loadPageSilent } from "./notices.ts";
 
 /** Longer lists are counted up to this number. */
 const LISTED_MAX = 10_000;
+/** Longer than any timestamp. */
+const TIMESTAMP_MAX = 100;
 /** Changes may be listed late; the longest delay that is learned is minutes (`updates/times/change-lag.ts`). */
 const LISTED_WITHIN_MS = 3_600_000;
 
@@ -115,6 +117,19 @@ function listUnsettledSince(store: Store): string[] {
     .prepare<string>(
       `SELECT first_sent_at FROM status_requests INDEXED BY status_requests_open
        WHERE state IN ('pending', 'sending') AND first_sent_at IS NOT NULL ORDER BY first_sent_at LIMIT ${LISTED_MAX}`,
+    )
+    .pluck()
+    .all();
+}
+
+/** Requests for orders that are not stored: when each was made, oldest first. */
+function listUnstoredSince(store: Store): string[] {
+  return store
+    .prepare<string>(
+      `SELECT substr(requested_at, 1, ${TIMESTAMP_MAX}) FROM status_requests INDEXED BY status_requests_open
+       WHERE state IN ('pending', 'sending') AND requested_at IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.order_id = lower(status_requests.order_id))
+       ORDER BY requested_at LIMIT ${LISTED_MAX}`,
     )
     .pluck()
     .all();
@@ -252,9 +267,6 @@ function isListSilent(
 
 /** So many of the newest orders show the form of timestamps. */
 const TIMED_ORDERS = 20;
-/** Longer than any timestamp. */
-const TIMESTAMP_MAX = 100;
-
 function countUnreadableTimes(store: Store): number {
   const texts = store
     .prepare<string>(
@@ -303,6 +315,7 @@ export function loadFacts(store: Store): Facts {
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
+    unstoredRequests: read(() => listUnstoredSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
     unlisted: read(() => loadUnlisted(store), NONE),
     unreadableTimes: read(() => countUnreadableTimes(store), 0),

@@ -50,6 +50,8 @@ export interface Facts {
   refusedRequests: number;
   /** Requests that were sent and whose outcome is open: when each was first sent, oldest first. */
   unsettledRequests?: readonly string[];
+  /** Requests for orders that are not stored: when each was made, oldest first. */
+  unstoredRequests?: readonly string[];
   /** Orders that do not show a status which the service has accepted, and since when. */
   unshown?: { orders: number; since: string | null };
   /** Orders whose status the nightly comparison found changed without an entry in the list of changes. */

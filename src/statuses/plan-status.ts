@@ -80,6 +80,8 @@ export type StatusPlan =
   | { kind: "done"; status: string }
   /** The service has named another status than the stored one, or another order, and the order was not read as itself since. */
   | { kind: "wait"; reason: Message }
+  /** The order is not stored: whether the service has it is asked for, and the request waits for that. */
+  | { kind: "find"; reason: Message }
   | { kind: "send"; status: string; path: string; body: string };
 
 /** What an event of an order shows about its status. */
@@ -116,7 +118,7 @@ export function planStatus(wanted: WantedStatus, order: RequestedOrder | undefin
   if (wanted.isTooLarge) return refuse(m.statuses.tooLarge);
   if (wanted.notUtf8 !== null) return refuse(m.statuses.notUtf8({ column: wanted.notUtf8 }));
   if (readOrderId(wanted.orderId) === undefined) return refuse(m.statuses.idNotUuid);
-  if (order === undefined) return refuse(m.statuses.noSuchOrder);
+  if (order === undefined) return { kind: "find", reason: m.statuses.notStored };
   if (wanted.replacedBy !== undefined) return refuse(m.statuses.replacedSince({ number: wanted.replacedBy }));
   if (order.echo === "owed") return { kind: "read" };
   try {

@@ -6,6 +6,7 @@
 
 import type { Store } from "../database/store.ts";
 import { withTexts } from "../messages/pack.ts";
+import { hasFound, reopenFound } from "../orders/unstored-requests.ts";
 import { Breaker } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
@@ -77,7 +78,8 @@ export class SendStatuses implements Job {
   async prepare(): Promise<{ counts: Record<string, number>; hasWork: boolean }> {
     const { store } = this.#context;
     for (const id of this.#waiting.all.keys()) if (loadOpenRequest(store, id) === undefined) this.#forget(id);
-    return { counts: {}, hasWork: this.#loadDue(1).length > 0 || this.#loadDueEchoes().length > 0 };
+    const isDue = this.#loadDue(1).length > 0 || this.#loadDueEchoes().length > 0 || hasFound(store);
+    return { counts: {}, hasWork: isDue };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
@@ -95,6 +97,8 @@ export class SendStatuses implements Job {
       failure: undefined,
       readFailure: undefined,
     };
+    const { store } = this.#context;
+    if (hasFound(store)) await commit(this.#context, signal, () => reopenFound(store));
     try {
       await this.#settleAll(pass);
     } finally {
@@ -151,10 +155,13 @@ export class SendStatuses implements Job {
     return nowhere !== undefined && loadRequestedOrder(this.#context.store, nowhere)?.isRemoved === true;
   }
 
-  /** Whether the order has changed or was read since its request began to wait. */
+  /**
+   * Whether the order has changed or was read since its request began to wait. One that was read and could not be stored
+   * is asked for again when the wait is over.
+   */
   #isSettled({ orderId, revision, isQueued }: Unread): boolean {
     const { store } = this.#context;
-    if (isQueued && !isAwaited(store, orderId)) return true;
+    if (isQueued && revision !== undefined && !isAwaited(store, orderId)) return true;
     return loadRequestedOrder(store, orderId)?.revision !== revision;
   }
 

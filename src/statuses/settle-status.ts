@@ -7,6 +7,7 @@
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { isSameName } from "../database/same-name.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
+import { requestUnstored } from "../orders/unstored-requests.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -126,7 +127,7 @@ export class StatusSettler {
     if (begun === undefined) return { kind: "again" };
     const { request, plan, order } = begun;
     if (plan.kind === "refuse" || (plan.kind === "done" && !begun.isLookedAt)) this.forget(request.id);
-    if (plan.kind === "wait") return { kind: "waits" };
+    if (plan.kind === "wait" || plan.kind === "find") return { kind: "waits" };
     if (plan.kind === "refuse") return refused(this.#context, request.id, plan.reason);
     if (plan.kind === "done" && !begun.isLookedAt) return { kind: "settled", as: "already" };
     if (order === undefined) throw new Error("A status was planned for an order that is not stored.");
@@ -235,7 +236,8 @@ export class StatusSettler {
     const since = loadHappenedSince(store, id, rules.cancelled);
     // Decides what is sent.
     const plan = planStatus({ ...request, ...since, kept }, order, rules);
-    if (plan.kind === "wait") saveRequestError(store, id, plan.reason);
+    if (plan.kind === "wait" || plan.kind === "find") saveRequestError(store, id, plan.reason);
+    if (plan.kind === "find") requestUnstored(store, request.orderId, at);
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });

@@ -105,21 +105,20 @@ describe("a status that the ERP wants", () => {
     ]);
   });
 
-  itWhole("is refused without a request where nobody knows the order", async () => {
+  itWhole("is refused without a request where its order_id is no id", async () => {
     const { ask, send, request, posts, logs } = await startStatusBridge();
-    const unknown = ask("00000000-0000-4000-8000-000000000000", "paid");
+    const empty = ask("", "paid");
+    const cut = ask("6b72ad2b-3ba8-4cf2-8fdd-9549a4299bde\0", "paid");
     const garbage = ask("../confirm", "paid");
     const endless = ask("a".repeat(5_000), "paid");
-    expect(await send()).toMatchObject({ error: null, counts: { refused: 3 } });
-    expect(request(unknown)).toMatchObject({
-      state: "refused",
-      http_status: null,
-      last_error: "there is no order with this order_id in the table orders",
-    });
+    expect(await send()).toMatchObject({ error: null, counts: { refused: 4 } });
+    for (const id of [empty, cut, garbage, endless]) expect(request(id)).toMatchObject({ http_status: null });
+    expect(request(empty).last_error).toBe("order_id is not a UUID");
+    expect(request(cut).last_error).toBe("order_id is not a UUID");
     expect(request(garbage).last_error).toBe("order_id is not a UUID");
     expect(request(endless).last_error).toBe("order_id is not a UUID");
     expect(posts()).toEqual([]);
-    expect(logs.filter(({ level, message }) => level === "warn" && message.includes("refused"))).toHaveLength(3);
+    expect(logs.filter(({ level, message }) => level === "warn" && message.includes("refused"))).toHaveLength(4);
   });
 
   itWhole("is translated by the map, and a name that is absent goes as it is", async () => {

@@ -108,6 +108,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   hold_answer: held("stocks", "answer"),
   unsent_statuses: flows("statuses", { enabled: false, waiting: 3, waitingSince: ago(60) }),
   unsettled_statuses: { unsettledRequests: [ago(60), ago(16), ago(14)] },
+  unstored_statuses: { unstoredRequests: [ago(60), ago(16), ago(14)] },
   unshown_statuses: { unshown: { orders: 2, since: ago(5) } },
   refused_statuses: { refusedRequests: 4 },
   quarantined: flows("orders", { quarantined: 2 }),

@@ -4,7 +4,10 @@ export const statuses = {
   tooLarge: "status, comment and data are too large together",
   notUtf8: ({ column }: { column: string }) => `${column} is not valid UTF-8 or UTF-16`,
   idNotUuid: "order_id is not a UUID",
-  noSuchOrder: "there is no order with this order_id in the table orders",
+  notStored:
+    "the table orders has no order with this order_id; the service is asked for it, and the request waits for that",
+  noSuchOrder: ({ status }: { status: number }) =>
+    `the service has no order with this order_id: GET /orders/{id} was answered with ${status}, twice in ten minutes, while another order was read`,
   empty: "is empty",
   isNull: "is NULL",
   noNumber: ({ value }: { value: string }) => `${value} is no number that can be sent`,

@@ -4,7 +4,9 @@ export const statuses = {
   tooLarge: "status, comment и data вместе слишком велики",
   notUtf8: ({ column }) => `${column} не в UTF-8 и не в UTF-16`,
   idNotUuid: "order_id — не UUID",
-  noSuchOrder: "в таблице orders нет заказа с таким order_id",
+  notStored: "в таблице orders нет заказа с таким order_id; заказ запрашивается у сервиса, и до ответа запрос ждёт",
+  noSuchOrder: ({ status }) =>
+    `у сервиса нет заказа с таким order_id: на GET /orders/{id} он дважды за десять минут ответил ${status}, хотя другой заказ прочитан`,
   empty: "пустое значение",
   isNull: "значение NULL",
   noNumber: ({ value }) => `число ${value} отправить нельзя`,

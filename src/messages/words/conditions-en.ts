@@ -200,6 +200,12 @@ export const conditionsEn = {
     next: "The orders are read until they show it. What the service answered: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Where it answers in a new form and accepts in it, erp-bridge resume statuses --hold answer says so.",
     recovery: () => "unsettled status requests: nothing is left of it.",
   },
+  unstored_statuses: {
+    text: ({ count, since }: Counted) =>
+      `${counted(count, "status request")} ${count === 1 ? "waits" : "wait"} since ${since} for ${count === 1 ? "an order" : "orders"} not in the table orders.`,
+    next: "The service is asked for each order by its id; the request goes on once the order is stored, and is refused if the service does not have it. Which: SELECT id, order_id FROM status_requests WHERE state = 'pending' AND lower(order_id) NOT IN (SELECT order_id FROM orders). Delete those whose order_id is wrong. What was answered: SELECT order_id, last_error FROM owed_reads; an order that came and cannot be read: erp-bridge quarantine list.",
+    recovery: () => "status requests without an order: nothing is left of it.",
+  },
   unshown_statuses: {
     text: ({ count, since }: Counted) =>
       `${counted(count, "order")} without the status that the service accepted, although read again since ${since}: it may carry out no statuses.`,

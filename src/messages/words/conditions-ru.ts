@@ -178,6 +178,12 @@ export const conditionsRu = {
     next: "Заказы перечитываются, пока статус не появится. Что ответил сервис: SELECT id, order_id, last_error FROM status_requests WHERE state IN ('pending', 'sending'). Если сервис стал отвечать иначе, но запросы принимает, подтвердите это: erp-bridge resume statuses --hold answer.",
     recovery: () => "Отправленных смен статуса с неизвестным исходом больше нет.",
   },
+  unstored_statuses: {
+    text: ({ count, since }) =>
+      `${countedRu(count, ["смена статуса ждёт", "смены статуса ждут", "смен статуса ждут"])} с ${since}: ${count === 1 ? "её заказа" : "их заказов"} нет в таблице orders.`,
+    next: "Каждый заказ запрашивается у сервиса по id: когда он будет сохранён, запрос пойдёт дальше, а если у сервиса его нет, будет отклонён. Какие: SELECT id, order_id FROM status_requests WHERE state = 'pending' AND lower(order_id) NOT IN (SELECT order_id FROM orders). Запросы с неверным order_id удалите. Что ответил сервис: SELECT order_id, last_error FROM owed_reads; заказ, который пришёл, но не читается: erp-bridge quarantine list.",
+    recovery: () => "Смен статуса, которые ждут заказа, больше нет.",
+  },
   unshown_statuses: {
     text: ({ count, since }) =>
       `${countedRu(count, ["заказ остался", "заказа остались", "заказов остались"])} без статуса, который сервис принял, хотя с ${since} заказы перечитаны: возможно, статусы не выполняются.`,

@@ -20,6 +20,7 @@ import {
 } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import { loadSecondReads, queueSecondRead, requestSecondRead } from "../../orders/second-reads.ts";
+import { refuseUnknown } from "../../orders/unstored-requests.ts";
 import { commit } from "../../pass/commit.ts";
 import { addCount } from "../../pass/counts.ts";
 import { isAnswered, reachOf } from "../../pass/holds.ts";
@@ -295,8 +296,11 @@ export class ReadOrders {
   /** Reads a missing order under other spellings of its id first. Returns whether that settled the read. */
   async #isFoundOtherwise({ queued }: Aside, counts: Record<string, number>, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#context;
-    const isRemoved = (loadOrderMark(store, queued.orderId)?.removedAt ?? null) !== null;
-    if (!isRemoved && loadMissingOrder(store, queued.orderId) === undefined) return false;
+    const mark = loadOrderMark(store, queued.orderId);
+    const isRemoved = (mark?.removedAt ?? null) !== null;
+    // An id that the service has not written itself may be in the ERP's case.
+    const isOwnForm = mark !== undefined || queued.record !== "";
+    if (isOwnForm && !isRemoved && loadMissingOrder(store, queued.orderId) === undefined) return false;
     try {
       const read = await this.#reader.refreshOtherwise(queued, this.#actOn(queued), signal);
       if (read?.value.kind === "order") count(counts, read.value.stored);
@@ -323,8 +327,10 @@ export class ReadOrders {
     { listing, lastChange }: { listing: Listing; lastChange: ListedChange | undefined },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { store } = this.#context;
-    return await commit(this.#context, signal, () => {
+    const { store, log } = this.#context;
+    let refused: bigint[] = [];
+    const status = missing?.status ?? 404;
+    const isRemovedNow = await commit(this.#context, signal, () => {
       const isSameRead = loadQueuedRead(store, queued.orderId)?.recordHash.equals(queued.recordHash) === true;
       if (!isSameRead || !isSameFence(missing?.fence, loadOrderFence(store, queued.orderId))) return false;
       const at = this.#now();
@@ -337,8 +343,9 @@ export class ReadOrders {
         this.#queue.wait(queued, { attempts: queued.attempts, error, waitMs: MISSING_WAIT_MS });
         return false;
       }
+      if (mark === undefined) refused = refuseUnknown(store, queued.orderId, { status, at });
       if (mark === undefined && queued.record !== "") {
-        this.#queue.keepChange(queued, m.updates.unknownOrder({ status: missing?.status ?? 404 }), at);
+        this.#queue.keepChange(queued, m.updates.unknownOrder({ status }), at);
         if (!isLastTry(queued)) {
           this.#queue.waitLonger(queued, error);
           return false;
@@ -354,6 +361,9 @@ export class ReadOrders {
         noteRemoved(this.#context, { orderId: queued.orderId, missingSince }, this.#rules.plan.timezone);
       return true;
     });
+    const reason = m.statuses.noSuchOrder({ status });
+    for (const id of refused) log.warn({ request: String(id) }, m.statuses.refused({ id: String(id), reason }));
+    return isRemovedNow;
   }
 
   /** A missing order does not show whether a sent status arrived; its last listed change does. */
