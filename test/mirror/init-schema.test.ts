@@ -38,6 +38,7 @@ describeWithPostgres("mirror init", () => {
       "0008_own_writes",
       "0009_open_requests",
       "0010_own_names",
+      "0011_corrected_requests",
     ]);
     expect((await init(database)).applied).toEqual([]);
     const real = await database.cluster.query(
@@ -176,6 +177,8 @@ describeWithPostgres("mirror init", () => {
       "note_block ON erp_orders",
       "forget_refusal ON erp_orders",
       "note_known ON status_requests",
+      "keep_known ON status_requests",
+      "note_corrected ON status_requests",
     ]) {
       const [row = "", table = ""] = trigger.split(" ON ");
       const alter = `ALTER TABLE ${table}`;

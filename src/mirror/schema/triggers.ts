@@ -36,6 +36,9 @@ const ROW_TRIGGERS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   status_requests: {
     note_known: "BEFORE INSERT ON status_requests FOR EACH ROW WHEN (NEW.known_revision IS NULL)",
+    // They fire in the order of their names.
+    keep_known: "BEFORE UPDATE OF known_revision ON status_requests FOR EACH ROW WHEN (NEW.order_id <> OLD.order_id)",
+    note_corrected: "BEFORE UPDATE ON status_requests FOR EACH ROW WHEN (NEW.order_id <> OLD.order_id)",
   },
 };
 

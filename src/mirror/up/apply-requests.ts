@@ -106,19 +106,22 @@ function compareRequest(store: Store, requestId: bigint, request: RemoteRequest)
          CAST(known_revision AS TEXT) AS knownRevision, min(attempts, ${INTEGER_MAX}) AS attempts FROM status_requests WHERE id = ?`,
     )
     .get(requestId);
-  const { orderId, status, comment, data, knownRevision } = request;
+  const { orderId, status, comment, data } = request;
+  const isSameOrder = local?.orderId.toLowerCase() === orderId;
+  // Without a revision of another order its writer knew none.
+  const knownRevision = request.knownRevision ?? (isSameOrder ? local.knownRevision : "0");
   const isSame =
     local === undefined ||
-    (local.orderId.toLowerCase() === orderId &&
+    (isSameOrder &&
       local.status === status &&
       local.comment === comment &&
       local.data === data &&
-      (knownRevision ?? local.knownRevision) === local.knownRevision);
+      knownRevision === local.knownRevision);
   if (!isSame && local.state === "pending" && local.attempts === 0) {
     store
       .prepare(
         `UPDATE status_requests SET order_id = ?, status = ?, comment = ?, data = ?,
-           known_revision = coalesce(CAST(? AS INTEGER), known_revision) WHERE id = ?`,
+           known_revision = CAST(? AS INTEGER) WHERE id = ?`,
       )
       .run(orderId, status, comment, data, knownRevision, requestId);
     return null;
