@@ -880,15 +880,31 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/confirm/confirm-batches.ts",
   ),
   tested(
+    "test/confirm/gone-batches.test.ts",
+    "a confirm that was carried out and refused stays refused for good",
+    { of: "countGone", does: "return false;" },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
+    "test/confirm/gone-batches.test.ts",
+    "a batch that the service does not have counts as confirmed although it accepts no other confirm",
+    {
+      in: "countGone",
+      find: "counted.retries + 1 >= retries && isOtherAccepted",
+      replace: "counted.retries + 1 >= retries",
+    },
+    "src/confirm/confirm-waits.ts",
+  ),
+  tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused batch that is still served counts as confirmed",
-    { in: "noteServed", find: "this.#repeats.delete(id)", replace: "this.#repeats.has(id)" },
+    { in: "noteServed", find: "counted.delete(id)", replace: "counted.has(id)" },
     "src/confirm/confirm-waits.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused batch whose orders are served under other names counts as confirmed",
-    { in: "noteServed", find: "repeated.has(orderId)", replace: "orderId === null" },
+    { in: "noteServed", find: "own.has(orderId)", replace: "orderId === null" },
     "src/confirm/confirm-waits.ts",
   ),
   tested(

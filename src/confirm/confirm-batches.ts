@@ -28,7 +28,7 @@ import {
   markConfirmFailed,
   markConfirmRefused,
   markCoveredConfirmed,
-  markRepeatConfirmed,
+  markRefusedConfirmed,
   REFUSED_TRIES_MAX,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
@@ -202,9 +202,13 @@ export class ConfirmBatches {
     if (refused.length > 0) await this.#commit(pass, () => {});
     for (const row of refused) {
       await this.#context.clock.sleep(0, pass.signal);
-      if (row.confirmAttempts >= REFUSED_TRIES_MAX && !this.#isRepeat(row)) continue;
+      const isCounted = this.#waits.isGone(row.id);
+      if (row.confirmAttempts >= REFUSED_TRIES_MAX && !isCounted && !this.#isRepeat(row)) continue;
       const outcome = await this.confirm({ row, seenBefore: true }, pass);
-      if (isOfBatch(outcome) && isAnsweredWhole(pass) && this.#isRepeat(row)) await this.#endRepeat(row, pass);
+      if (!isOfBatch(outcome) || !isAnsweredWhole(pass)) continue;
+      if (this.#isRepeat(row)) await this.#endRepeat(row, pass);
+      else if (this.#saysGone(row, outcome)) await this.#endGone(row, pass);
+      else this.#waits.endGone(row.id);
     }
   }
 
@@ -218,11 +222,39 @@ export class ConfirmBatches {
     const isOver = this.#waits.countRepeat(row.id) >= REPEAT_RETRIES;
     if (isOver) this.#waits.forget(row.id);
     await this.#commit(pass, () => {
-      if (isOver) markRepeatConfirmed(store, row.id, isoTime(clock.nowMs()));
+      if (isOver) markRefusedConfirmed(store, row.id, isoTime(clock.nowMs()));
     });
     if (!isOver) return;
     count(pass, "confirmed", 1);
     log.warn({ batch: row.batchId }, m.orders.repeatCountsAsConfirmed);
+  }
+
+  /** Whether the service answers that it has no batch of this name, and the name is that of this batch alone. */
+  #saysGone({ batchId }: BatchRow, outcome: Outcome | undefined): boolean {
+    const failure = outcome?.verdict === "refused" ? outcome.failure : undefined;
+    if (!(failure instanceof ServiceError) || (failure.status !== 404 && failure.status !== 410)) return false;
+    if (!confirmNames(this.#form) || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+    return !isNameShared(loadNameUse(this.#context.store));
+  }
+
+  /**
+   * A service that was out of order may have carried out a confirm that it refused: then it has the batch no more, and
+   * nothing of it is served again. To be called when a retry was answered so. The refusal stays in the row.
+   */
+  async #endGone(row: BatchRow, pass: PullPass): Promise<void> {
+    const { store, clock, log } = this.#context;
+    const isOver = this.#waits.countGone(row.id, REPEAT_RETRIES);
+    const late = isOver ? await this.#late.find(row, pass.signal) : [];
+    if (isOver) this.#waits.forget(row.id);
+    await this.#commit(pass, () => {
+      if (!isOver) return;
+      const at = isoTime(clock.nowMs());
+      this.#late.save(late, at);
+      markRefusedConfirmed(store, row.id, at);
+    });
+    if (!isOver) return;
+    count(pass, "confirmed", 1);
+    log.warn({ batch: row.batchId }, m.orders.goneCountsAsConfirmed);
   }
 
   #isRepeat(row: BatchRow): boolean {
@@ -321,6 +353,7 @@ export class ConfirmBatches {
     pass.confirmsFailed = 0;
     this.#waits.noteAccepted();
     const { usual, counts, excess } = outcome;
+    if (usual !== undefined && row.state !== "confirmed") this.#waits.noteOtherAccepted(row.id);
     if (excess !== undefined)
       log.warn({ batch: row.batchId }, m.orders.confirmedMore({ size: row.orderCount, ...excess }));
     // The service no longer has the batch, so the new form of the earlier answer was an acceptance.

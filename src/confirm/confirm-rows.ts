@@ -258,7 +258,7 @@ export function markAllConfirmed(store: Store, { account, at }: Accepted): numbe
 
 /**
  * A refused confirm is retried only now and then, or when the batch is served again. So is one that counted as confirmed
- * ({@link markRepeatConfirmed}). Returns whether the row changed.
+ * ({@link markRefusedConfirmed}). Returns whether the row changed.
  */
 export function markConfirmRefused(store: Store, { id, orderIds }: BatchRow, message: Message): boolean {
   const error = String(message);
@@ -272,8 +272,8 @@ export function markConfirmRefused(store: Store, { id, orderIds }: BatchRow, mes
   return changes > 0;
 }
 
-/** All orders of the refused batch were confirmed before. Only such a confirmed batch has a `last_error`: the refusal. */
-export function markRepeatConfirmed(store: Store, id: number, at: string): void {
+/** The refused batch counts as confirmed. Only such a confirmed batch has a `last_error`: the refusal. */
+export function markRefusedConfirmed(store: Store, id: number, at: string): void {
   store
     .prepare(
       "UPDATE batches SET state = 'confirmed', confirmed_at = ?, order_ids = NULL WHERE id = ? AND state = 'refused'",
@@ -313,6 +313,8 @@ export interface ConfirmTimes {
   refused: number[];
   /** Refused batches that repeat confirmed orders, and how many retries were refused while none of these was served. */
   repeats?: [id: number, retries: number][];
+  /** Refused batches that the service does not have, as retries were answered (see `ConfirmWaits.countGone`). */
+  gone?: { id: number; retries: number; isOtherAccepted: boolean }[];
   /** Batches whose confirm was refused in a row; none is sent before that time. */
   forbidden?: { batches: number[]; until: string };
   /** The largest number of ids that a confirm may name, until then. */
@@ -328,10 +330,10 @@ export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
   saveMetaJson(store, "confirms", times);
 }
 
-/** Retries of batches that repeat confirmed orders are counted anew. */
+/** Retries of refused confirms that may end them are counted anew. */
 export function forgetRepeats(store: Store): void {
   const times = loadConfirmTimes(store);
-  if (times?.repeats === undefined) return;
-  const { repeats: _former, ...others } = times;
+  if (times?.repeats === undefined && times?.gone === undefined) return;
+  const { repeats: _former, gone: _counted, ...others } = times;
   saveConfirmTimes(store, others);
 }

@@ -75,6 +75,8 @@ export class ConfirmWaits {
   readonly #refused = new Set<number>();
   /** See {@link ConfirmTimes.repeats}. */
   readonly #repeats = new Map<number, number>();
+  /** See {@link countGone}. */
+  readonly #gone = new Map<number, { retries: number; isOtherAccepted: boolean }>();
   /** How often the batch's confirm failed without an answer while pulls were answered. */
   readonly #unreached = new Map<number, number>();
   /** Monotonic time of the next retry of refused confirms. Due at first: where none is refused, nothing is saved. */
@@ -136,7 +138,8 @@ export class ConfirmWaits {
     this.#refusedAgainMs = clock.monotonicMs() + REFUSED_AGAIN_MS;
     this.#isUnsaved ||= isAny;
     // Another confirm may have covered it.
-    for (const id of this.#repeats.keys()) if (loadBatchOf(store, id)?.state !== "refused") this.#repeats.delete(id);
+    for (const counted of [this.#repeats, this.#gone])
+      for (const id of counted.keys()) if (loadBatchOf(store, id)?.state !== "refused") counted.delete(id);
   }
 
   /** Whether several confirms in a row were refused, and none was accepted since: `probe` if one may be tried now. */
@@ -217,6 +220,39 @@ export class ConfirmWaits {
   }
 
   /**
+   * A retry of a refused confirm was answered with "no such batch". Returns whether that was said `retries` times since
+   * anything of the batch was served, and the service has accepted the confirm of another one in between: it has carried
+   * out the confirm that it refused.
+   */
+  countGone(id: number, retries: number): boolean {
+    const counted = this.#gone.get(id) ?? { retries: 0, isOtherAccepted: false };
+    if (counted.retries === 0 && this.#gone.size >= WAITS_MAX) return false;
+    const { isOtherAccepted } = counted;
+    // Later ones change nothing, and cost no write.
+    this.#isUnsaved ||= counted.retries < retries;
+    this.#gone.set(id, { retries: Math.min(counted.retries + 1, retries), isOtherAccepted });
+    return counted.retries + 1 >= retries && isOtherAccepted;
+  }
+
+  isGone(id: number): boolean {
+    return this.#gone.has(id);
+  }
+
+  /** A retry was refused in other words. */
+  endGone(id: number): void {
+    this.#isUnsaved = this.#gone.delete(id) || this.#isUnsaved;
+  }
+
+  /** The service has accepted the confirm of this batch, and said so. */
+  noteOtherAccepted(accepted: number): void {
+    for (const [id, counted] of this.#gone) {
+      if (id === accepted || counted.isOtherAccepted) continue;
+      this.#gone.set(id, { ...counted, isOtherAccepted: true });
+      this.#isUnsaved = true;
+    }
+  }
+
+  /**
    * A restart shortens and drops no wait; a changed clock extends none beyond its maximum. A time that is out of range is
    * saved anew, or each process would count from its own start.
    */
@@ -238,6 +274,7 @@ export class ConfirmWaits {
     }
     for (const id of times.refused) this.#refused.add(id);
     for (const [id, retries] of times.repeats ?? []) this.#repeats.set(id, retries);
+    for (const { id, ...counted } of times.gone ?? []) this.#gone.set(id, counted);
     if (times.forbidden !== undefined) {
       const { batches, until } = times.forbidden;
       this.#forbidden = { batches: new Set(batches), untilMs: untilMs(until, WAIT_MAX_MS) };
@@ -277,6 +314,7 @@ export class ConfirmWaits {
       })),
       refused: [...this.#refused],
       ...(this.#repeats.size === 0 ? {} : { repeats: [...this.#repeats] }),
+      ...(this.#gone.size === 0 ? {} : { gone: [...this.#gone].map(([id, counted]) => ({ id, ...counted })) }),
       ...(this.#forbidden.batches.size === 0
         ? {}
         : { forbidden: { batches: [...this.#forbidden.batches], until: at(this.#forbidden.untilMs) } }),
@@ -313,13 +351,17 @@ export class ConfirmWaits {
 
   /** A batch that is served has not been confirmed, whatever the outcome of the attempt was, nor has another one of its orders. */
   noteServed(row: BatchRow): void {
-    if (this.#unknown.size + this.#repeats.size === 0) return;
+    if (this.#unknown.size + this.#repeats.size + this.#gone.size === 0) return;
     const served = idsOf(row);
-    for (const id of this.#repeats.keys()) {
-      const repeated = new Set(idsOf({ orderIds: loadBatchOf(this.#context.store, id)?.orderIds ?? null }));
-      if (!served.some((orderId) => repeated.has(orderId))) continue;
-      this.#repeats.delete(id);
-      this.#isUnsaved = true;
+    for (const counted of [this.#repeats, this.#gone]) {
+      for (const id of counted.keys()) {
+        const { batchId = null, orderIds = null } = loadBatchOf(this.#context.store, id) ?? {};
+        const own = new Set(idsOf({ orderIds }));
+        const isNamed = counted === this.#gone && (id === row.id || batchId === row.batchId);
+        if (!isNamed && !served.some((orderId) => own.has(orderId))) continue;
+        counted.delete(id);
+        this.#isUnsaved = true;
+      }
     }
     for (const [id, { orderIds, form, count: name }] of this.#unknown) {
       if (id !== row.id && !served.some((orderId) => orderIds.has(orderId))) continue;
@@ -372,6 +414,7 @@ export class ConfirmWaits {
       this.#unknown.delete(id),
       this.#refused.delete(id),
       this.#repeats.delete(id),
+      this.#gone.delete(id),
       this.#waits.delete(key),
     ];
     this.#isUnsaved ||= saved.includes(true);

@@ -12,7 +12,7 @@ export interface NamedOrder {
   isRemoved: boolean;
 }
 
-/** So often, an hour apart, the confirm of such a batch is refused, and none of its orders is served in between. */
+/** So often, an hour apart, the confirm of such a batch is refused, and none of its orders is served in between. Also of one that is gone. */
 export const REPEAT_RETRIES = 2;
 
 /**

@@ -10,6 +10,8 @@ export const orders = {
     "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
   repeatCountsAsConfirmed:
     "A batch whose confirm is refused counts as confirmed: all its orders were confirmed before and have not changed since, and the service has served none of them for an hour.",
+  goneCountsAsConfirmed:
+    "A batch whose confirm was refused counts as confirmed: to repeats an hour apart the service answered that it has no such batch, it accepted another confirm in between, and has served nothing of the batch.",
   confirmRefused: ({ words }: { words: string }) => `The confirm was refused: ${words}`,
   confirmAnsweredWith: ({ what }: { what: Said }) => `The confirm was answered with ${what}.`,
   confirmCounted: ({ size, name, count }: { size: number; name: string; count: number }) =>
