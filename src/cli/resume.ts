@@ -2,6 +2,7 @@ import { coveredLosses, giveUpLost } from "../batches/delivery-rows.ts";
 import { acceptMetadata, listContradictions } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { settleConfirms } from "../confirm/settle-confirms.ts";
 import { type Switched, switchAccount } from "../daemon/switch-account.ts";
 import type { HoldReason } from "../database/hold-names.ts";
 import type { Store } from "../database/store.ts";
@@ -31,7 +32,7 @@ import { jsonLine } from "./terminal.ts";
 
 /**
  * What can be resumed, and the jobs that then have work. `account` accepts another address or client id; `observations`
- * marks what was noticed about the service as read.
+ * marks what was noticed about the service as read, `confirms` what a person has compared with the site as settled.
  */
 const AREAS: Record<string, readonly JobName[]> = {
   orders: ["orders", "updates", "statuses"],
@@ -42,6 +43,7 @@ const AREAS: Record<string, readonly JobName[]> = {
   ...Object.fromEntries(FEED_NAMES.map((name) => [name, [name]])),
   account: [],
   observations: [],
+  confirms: [],
 };
 
 /** Resuming these also accepts new forms of answers about statuses. */
@@ -92,6 +94,7 @@ function describe({ area, hold, lifted, asked, waiting, switched, effects }: Out
   if (lifted.length === 0)
     return [hold === undefined ? m.command.nothingHeld({ area }) : m.command.noHold({ area, hold })];
   if (area === "observations") return [m.command.observationsRead({ names: lifted })];
+  if (area === "confirms") return [m.command.confirmsSettled({ names: lifted })];
   const reasons = lifted;
   const account = switched === undefined ? [] : describeSwitch(switched);
   const goesOn = asked ? m.command.triedNow({ area, reasons }) : m.command.goesOn({ area, reasons });
@@ -142,9 +145,10 @@ interface Lift {
 }
 
 function lift(store: Store, { area, hold }: { area: string; hold: string | undefined }, loaded: LoadedConfig): Lift {
-  if (area === "account" || area === "observations") {
+  if (area === "account" || area === "observations" || area === "confirms") {
     const isMeant = hold === undefined || hold === area;
     if (!isMeant) return { lifted: [], left: [] };
+    if (area === "confirms") return { lifted: settleConfirms(store, isoTime(systemClock.nowMs())), left: [] };
     if (area === "observations") return dismiss(store);
     return { lifted: ["account"], left: [], switched: switchAccount(store, loaded, systemClock.nowMs()) };
   }

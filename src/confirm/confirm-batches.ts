@@ -2,7 +2,6 @@ import { type BatchRow, hasUnjournaled, isServedBy, loadBatchOf } from "../batch
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
 import { count, isAnsweredWhole, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
-import { saveShortBatch } from "../completeness/list-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -40,6 +39,7 @@ import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
+import { saveLarger } from "./settle-confirms.ts";
 
 const CONFIRMS_PER_PASS = 200;
 /** Refused confirms retried in one round. */
@@ -373,7 +373,7 @@ export class ConfirmBatches {
       if (proved !== undefined) this.#forms.saveProof(proved, true);
       if (counts !== undefined) this.#forms.saveCounts(counts, idsServed(row));
       if (excess !== undefined)
-        saveShortBatch(store, { at, what: `${row.orderCount}: ${excess.name} ${excess.count}` });
+        saveLarger(store, { at, batch: row.batchId, came: row.orderCount, counted: excess.count });
       return news;
     });
     count(pass, "confirmed", confirmed);

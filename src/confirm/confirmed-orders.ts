@@ -32,20 +32,29 @@ export class ConfirmedOrders {
     this.#context = context;
   }
 
-  async readUnknown(answer: ServiceAnswer, root: Span, signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
+  /** Returns how many orders the answer names at one place, all of which are stored or will be read. */
+  async readUnknown(answer: ServiceAnswer, root: Span, signal: AbortSignal): Promise<number> {
+    const { clock } = this.#context;
     const paths = await readInTurns(clock, answer, idsByPathInSlices(answer.body, root), signal);
-    const due = paths
-      .filter(isList)
-      .flatMap((path) => this.#unknownOf(path))
-      .slice(0, ASKED_PER_ANSWER);
-    if (due.length === 0) return;
+    const lists = paths.filter(isList);
+    const due = lists.flatMap((path) => this.#unknownOf(path)).slice(0, ASKED_PER_ANSWER);
+    if (due.length > 0) await this.#request(due, signal);
+    return Math.max(0, ...lists.map((path) => this.#countFound(path)));
+  }
+
+  async #request(due: readonly [string, string][], signal: AbortSignal): Promise<void> {
+    const { store, clock } = this.#context;
     const at = isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
       for (const [orderId, serviceId] of due) requestRead(store, { orderId, serviceId }, at);
     });
     if (this.#asked.size + due.length > ASKED_MAX) this.#asked.clear();
     for (const [orderId] of due) this.#asked.add(orderId);
+  }
+
+  #countFound({ ids }: PathIds): number {
+    const known = loadKnownOrders(this.#context.store, [...ids.keys()]);
+    return [...ids.keys()].every((id) => known.has(id) || this.#asked.has(id)) ? ids.size : 0;
   }
 
   #unknownOf({ path, ids }: PathIds): [string, string][] {

@@ -147,8 +147,9 @@ export class SendConfirm {
       const answer = await confirmBatch(client, body, signal, turn);
       const acceptance = readAcceptance(answer);
       if (acceptance.kind === "accepted") {
-        if (acceptance.root !== undefined) await this.#others.readUnknown(answer, acceptance.root, signal);
-        return await this.#judge({ row, wasTried }, answer.body, acceptance, signal);
+        const { root } = acceptance;
+        const named = root === undefined ? 0 : await this.#others.readUnknown(answer, root, signal);
+        return await this.#judge({ row, wasTried, named }, answer.body, acceptance, signal);
       }
       if (acceptance.kind === "error") {
         return {
@@ -175,7 +176,7 @@ export class SendConfirm {
   }
 
   async #judge(
-    sent: { row: BatchRow; wasTried: boolean },
+    sent: { row: BatchRow; wasTried: boolean; named: number },
     body: Buffer,
     acceptance: Acceptance & { kind: "accepted" },
     signal: AbortSignal,
@@ -196,23 +197,26 @@ export class SendConfirm {
    * new, so nothing is learned from its counts.
    */
   #findShort(
-    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    { row, wasTried, named }: { row: BatchRow; wasTried: boolean; named: number },
     counts: AnswerCounts,
   ): { short?: Outcome; counts?: AnswerCounts; excess?: CountedOtherwise | undefined } {
     if (row.state !== "stored" || (wasTried && !this.#waits.isShort(row.id))) return {};
     if (!this.#waits.mayBeUnknown(row)) return {};
     const size = idsServed(row);
     const short = this.#forms.findShort(counts, { size, isPart: true, needs: "two sizes" });
-    if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess(row, counts) };
+    if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess({ row, named }, counts) };
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
     return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
   }
 
-  /** A count above the batch's size: a confirm of one batch then confirmed records that were not delivered. */
-  #findExcess(row: BatchRow, counts: AnswerCounts): CountedOtherwise | undefined {
+  /**
+   * A count above the batch's size: a confirm of one batch then confirmed records that were not delivered. Those that the
+   * answer names are read by their ids.
+   */
+  #findExcess({ row, named }: { row: BatchRow; named: number }, counts: AnswerCounts): CountedOtherwise | undefined {
     if (!confirmNames(this.#form)) return undefined;
-    return this.#forms.findExcess(counts, Math.max(row.orderCount, idsServed(row)));
+    return this.#forms.findExcess(counts, Math.max(row.orderCount, idsServed(row), named));
   }
 }
 

@@ -18,6 +18,7 @@ export type MetaKey =
   | "tie"
   | "cut"
   | "confirms"
+  | "larger_confirms"
   | "open_confirm"
   | "unnamed"
   | "reused_name"

@@ -64,8 +64,10 @@ export interface Params extends Record<HoldCode, Hold> {
   /** Stored, and not confirmed until they are in the journal. */
   unjournaled_batches: Count;
   refused_confirms: Count;
-  /** `times`: how often at least the service has served the last of them. */
+  /** The service has confirmed more orders than had come. */
+  larger_confirms: Count;
   large_confirms: Count;
+  /** `times`: how often at least the service has served the last of them. */
   unnamed_batches: Count & { times: number };
   late_confirms: Count;
   /** `why`: the last failure to read the oldest order, where that may be shown. */
@@ -221,6 +223,10 @@ export const CONDITIONS = {
   erp_objects: trait("error", { unhealthy: "objects", settleMs: AFTER_A_WHILE, alert: "erp objects" }),
   unread_batches: trait("error", { unhealthy: "unread", alert: "unread batches", command: PROBE }),
   refused_confirms: trait("error", { alert: "refused confirms", command: PROBE }),
+  larger_confirms: trait("error", {
+    alert: "confirms of more orders than came",
+    command: "erp-bridge resume confirms",
+  }),
   large_confirms: trait("error", { alert: "large confirms", command: LOG }),
   unnamed_batches: trait("error", { alert: "batches without ids", command: QUARANTINE }),
   late_confirms: trait("error"),

@@ -230,6 +230,9 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   if (unjournaled !== undefined && unjournaled.count > 0)
     list.push(make("unjournaled_batches", "orders", unjournaled.since, { count: unjournaled.count }));
   if (refusedBatches > 0) list.push(make("refused_confirms", "orders", null, { count: refusedBatches }));
+  const { largerConfirms } = facts;
+  if (largerConfirms !== undefined && largerConfirms.count > 0)
+    list.push(make("larger_confirms", "orders", largerConfirms.since, { count: largerConfirms.count }));
   if (largeConfirms > 0) list.push(make("large_confirms", "orders", null, { count: largeConfirms }));
   if (unnamedBatches !== undefined && unnamedBatches.count > 0)
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));

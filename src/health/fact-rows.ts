@@ -8,6 +8,7 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
 import { type DiskSpace, readDiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
+import { countLarger } from "../confirm/settle-confirms.ts";
 import { journalSince } from "../database/file/foreign-journal.ts";
 import { problemOf } from "../database/log/progress.ts";
 import { progressOf, readNote } from "../database/log/progress-note.ts";
@@ -312,6 +313,7 @@ export function loadFacts(store: Store): Facts {
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
     failedConfirms: count(FAILED_CONFIRMS),
+    largerConfirms: countLarger(store),
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),

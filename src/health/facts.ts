@@ -39,6 +39,8 @@ export interface Facts {
   /** Stored batches that could not be journaled, and when the oldest was received. */
   unjournaled?: { count: number; since: string | null };
   refusedBatches: number;
+  /** Confirms whose answer counted more records than had come, and when the first was answered. */
+  largerConfirms?: { count: number; since: string | null };
   /** Batches whose confirm is too large for the service. */
   largeConfirms?: number;
   /** Batches without ids, and how often at least the service has served the last one. */

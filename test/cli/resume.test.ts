@@ -74,6 +74,17 @@ describe("resume", () => {
     expect(err).toContain("Did you mean hand-out lost?");
   });
 
+  itWhole("confirms settles those that stay refused, once they were compared", async () => {
+    const shop = await startHeld();
+    shop.write("UPDATE batches SET state = 'refused', last_error = 'no', order_ids = '[]'");
+    expect((await shop.command("status", "--json")).out).toContain("refused_confirms");
+    const { code, out } = await shop.command("resume", "confirms");
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining("confirms: settled (refused ") });
+    expect(shop.rows("SELECT state, last_error FROM batches")).toEqual([{ state: "confirmed", last_error: "no" }]);
+    expect((await shop.command("status", "--json")).out).not.toContain("refused_confirms");
+    expect((await shop.command("resume", "confirms")).out).toBe("confirms: nothing was held.");
+  });
+
   itWhole("does not take answers in a new form for acceptances because credentials were put right", async () => {
     const shop = await startHeld(["orders", "credentials"]);
     const forms = () =>

@@ -1,5 +1,7 @@
 import { describe, expect } from "vitest";
-import { listNotices } from "../../src/probe/learned-notices.ts";
+import { settleConfirms } from "../../src/confirm/settle-confirms.ts";
+import { exitCodeOfAll, levelOf, listConditions } from "../../src/health/conditions.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, orderCount } from "../support/pull.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -46,9 +48,20 @@ describe("an order that is confirmed before it was served", () => {
   itWhole("is told of where the answer counts more than the batch had", async () => {
     const t = await startConfirmingAll((ids) => ({ ok: true, confirmed: ids.length }));
     expect(orderCount(t)).toBe(7);
-    expect(listNotices(t.bridge.store)).toMatchObject([
-      { kind: "short", name: expect.stringContaining("1: confirmed 2") },
-    ]);
+    const told = () =>
+      listConditions(loadFacts(t.bridge.store), { nowMs: t.clock.nowMs(), isRunning: false }, { erpReadWithinMs: 1e12 })
+        .filter(({ code }) => code === "larger_confirms")
+        .map((condition) => ({ count: levelOf(condition), exit: exitCodeOfAll([condition]) }));
+    expect(told()).toEqual([{ count: 1, exit: 2 }]);
+    const names = t.bridge.store.write(() => settleConfirms(t.bridge.store, "2026-03-01T13:00:00.000Z"));
+    expect(names).toEqual([expect.stringContaining("2 > 1")]);
+    expect(told()).toEqual([]);
+  });
+
+  itWhole("is not told of where the answer counts more, and names them", async () => {
+    const t = await startConfirmingAll((ids) => ({ ok: true, confirmed: ids.length, order_ids: ids }));
+    expect(orderCount(t)).toBe(8);
+    expect(loadFacts(t.bridge.store).largerConfirms).toEqual({ count: 0, since: null });
   });
 
   itWhole("is not looked for where the ids that an answer names are none of orders", async () => {

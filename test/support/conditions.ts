@@ -96,6 +96,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   unread_batches: { unread: 2, unreadSince: ago(5) },
   unjournaled_batches: { unjournaled: { count: 2, since: ago(5) } },
   refused_confirms: { refusedBatches: 2 },
+  larger_confirms: { largerConfirms: { count: 1, since: ago(5) } },
   large_confirms: { largeConfirms: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
   late_confirms: { failedConfirms: { count: 2, since: ago(60) } },

@@ -21,7 +21,7 @@ export const help = {
   status: "is all well? one sentence, then a line a flow",
   statusWatch: "again every two seconds, until it is interrupted",
   resume: "lift a hold after its cause was put right",
-  resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, or observations",
+  resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, observations, or confirms",
   resumeHold: "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
   approve: "let through what a feed's guard holds",
   approveRows: "as many rows as status shows; where more wait by now, none goes",

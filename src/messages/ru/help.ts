@@ -20,7 +20,7 @@ export const help = {
   status: "всё ли в порядке: одна фраза, затем по строке на поток обмена",
   statusWatch: "повторять каждые две секунды, пока не прервут",
   resume: "снять остановку, когда её причина устранена",
-  resumeArea: "orders, updates, statuses, imports, reconcile, имя выгрузки, account или observations",
+  resumeArea: "orders, updates, statuses, imports, reconcile, имя выгрузки, account, observations или confirms",
   resumeHold: "снять только эту остановку; так снимается та, что ждёт вашего подтверждения рядом с другими",
   approve: "разрешить отправку того, что задержал предохранитель выгрузки",
   approveRows: "столько строк, сколько показывает status; если их стало больше, не уйдёт ни одна",

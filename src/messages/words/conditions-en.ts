@@ -168,9 +168,15 @@ export const conditionsEn = {
   },
   refused_confirms: counts(
     (n) => `${counted(n, "confirm")} refused by the service.`,
-    "The confirms are sent again. If they stay, orders.confirm.body is wrong; what the service's words speak for:",
+    "The confirms are sent again. Where the site shows their orders as confirmed, erp-bridge resume confirms settles them. If they stay, orders.confirm.body is wrong; what the service's words speak for:",
     "refused confirms",
   ),
+  larger_confirms: {
+    text: ({ count, since }: Counted) =>
+      `${counted(count, "confirm")} since ${since} answered with more orders than had come: the service may have confirmed orders that it will not deliver.`,
+    next: "Compare the orders from a quarter of an hour before that time on with the site, and enter by hand what is missing. Which confirms: SELECT value FROM meta WHERE key = 'larger_confirms'. Then:",
+    recovery: () => "confirms of more orders than came: nothing is left of it.",
+  },
   large_confirms: counts(
     (n) =>
       `${counted(n, "batch", "batches")} stored, but the service refuses the confirm as too large; orders behind it may wait.`,

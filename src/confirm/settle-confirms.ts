@@ -1,0 +1,62 @@
+/*
+ * Confirms about which a person decides, after comparing orders with the site: those that the service refuses, and those
+ * that covered more than it had delivered. What is decided is written in one transaction, beside a running daemon; a
+ * batch that is served again afterwards is confirmed again, and refused again where the service says so.
+ */
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import type { Store } from "../database/store.ts";
+
+/** A confirm whose answer counted more records than its batch had. */
+export interface LargerConfirm {
+  at: string;
+  /** Literal of the batch's name; null: it has none. */
+  batch: string | null;
+  /** Number of records that came. */
+  came: number;
+  counted: number;
+}
+
+interface Larger {
+  count: number;
+  /** The first of them. */
+  since: string;
+  /** The newest. */
+  newest: LargerConfirm[];
+}
+
+const NEWEST_MAX = 20;
+
+/** Inside the transaction that notes the confirm: orders may be confirmed that never came. */
+export function saveLarger(store: Store, larger: LargerConfirm): void {
+  const { count, since, newest } = loadMetaJson<Larger>(store, "larger_confirms") ?? {
+    count: 0,
+    since: larger.at,
+    newest: [],
+  };
+  saveMetaJson(store, "larger_confirms", {
+    count: count + 1,
+    since,
+    newest: [...newest, larger].slice(-NEWEST_MAX),
+  } satisfies Larger);
+}
+
+export function countLarger(store: Store): { count: number; since: string | null } {
+  return loadMetaJson<Larger>(store, "larger_confirms") ?? { count: 0, since: null };
+}
+
+/** Inside a transaction. Returns what was settled, in words for a person. A settled refusal stays in the row. */
+export function settleConfirms(store: Store, at: string): string[] {
+  const refused = store
+    .prepare<{ batch: string | null; receivedAt: string }>(
+      `UPDATE batches INDEXED BY batches_refused SET state = 'confirmed', confirmed_at = ?, order_ids = NULL
+       WHERE state = 'refused' AND (account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))
+       RETURNING service_batch_id AS batch, received_at AS receivedAt`,
+    )
+    .all(at);
+  const { newest = [] } = loadMetaJson<Larger>(store, "larger_confirms") ?? {};
+  deleteMeta(store, "larger_confirms");
+  return [
+    ...refused.map(({ batch, receivedAt }) => `refused ${batch ?? ""} ${receivedAt}`),
+    ...newest.map(({ batch, at: confirmedAt, came, counted }) => `${counted} > ${came} ${batch ?? ""} ${confirmedAt}`),
+  ].map((name) => name.replace("  ", " "));
+}
