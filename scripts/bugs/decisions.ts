@@ -9,7 +9,7 @@ const OF_WORDS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirmed-orders.test.ts",
     "an order that only the answer to a confirm names overlooked",
-    { in: "#send", find: "if (acceptance.root !== undefined)", replace: "if (acceptance.root === undefined)" },
+    { in: "#send", find: "await this.#others.readUnknown(answer, root, signal)", replace: "0" },
     "src/confirm/send-confirm.ts",
   ),
   tested(

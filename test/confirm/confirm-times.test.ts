@@ -55,6 +55,22 @@ describe("one batch whose confirm always fails", () => {
     expect(status(t).attention.join()).not.toContain("not accepted");
   });
 
+  itSome(1)([402, 401, 403, 302, 451, 423])(
+    "is said after a quarter of an hour where it is refused and nothing else is delivered: %s",
+    async (code) => {
+      const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });
+      createOrders(t, 2);
+      answerConfirm(t, "batch-1", code);
+      await pollFor(t, 14 * 60_000);
+      expect(status(t).attention.join()).not.toMatch(/1 confirm/);
+      await pollFor(t, 2 * 60_000);
+      expect(status(t)).toMatchObject({ exitCode: 2 });
+      expect(status(t).attention.join()).toMatch(/1 confirm (not accepted since|refused)/);
+      await pollFor(t, 3 * HOUR_MS);
+      expect(status(t).attention.join()).toMatch(/1 confirm/);
+    },
+  );
+
   itWhole.each(["before", "after"] as const)(
     "is no failure of the pull where every confirm breaks off: %s the service acts",
     async (when) => {
