@@ -886,6 +886,18 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/orders/alike-rows.ts",
   ),
   tested(
+    "test/daemon/gate.test.ts",
+    "one refusal with a long wait keeps all of its area from being tried",
+    { in: "#windowOf", find: "return Math.min(own, ...windows);", replace: "return own;" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "a flow with a long wait takes the probes of those with a short one",
+    { in: "#isWaiting", find: "isYielding || isOwn ||", replace: "isYielding ||" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
     "test/statuses/status-unknown-order.test.ts",
     "a request for an order that the service does not have is not ended",
     { of: "refuseUnknown", does: "return [];" },

@@ -40,6 +40,9 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
   unrestored: null,
 };
 
+/** Reasons whose holds of one area share the probes: any endpoint of the area may show that the service is well. */
+const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment"]);
+
 /** How long a flow that used a probe in vain leaves further probes to other flows that wait for one. */
 const OTHERS_FIRST_MS = 5 * 60_000;
 /** A job that left a probe to others asks again after so long. */
@@ -64,6 +67,8 @@ export class HoldGate {
   readonly #unsaved = new Map<string, HoldRow>();
   /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
   readonly #othersFirstUntilMs = new Map<string, number>();
+  /** Until when a flow leaves all probes of a hold to others, because its own refusal asks for longer waits; by hold and flow. */
+  readonly #ownUntilMs = new Map<string, number>();
   /** By hold of an area: the flow whose probe was refused last, and the flows that have waited since. */
   readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
   /** By hold: the flow that was refused since the hold's last probe began; that probe does not cover it. */
@@ -173,6 +178,7 @@ export class HoldGate {
       const refused = this.#refusedSince.get(key);
       const untilMs = this.#probeAtMs.get(key);
       for (const map of [this.#probeAtMs, this.#queues, this.#refusedSince]) map.delete(key);
+      this.#forgetOwn(hold);
       if (refused === undefined || untilMs === undefined) continue;
       for (const map of [this.#requestedUntilMs, this.#unsaved]) map.delete(key);
       for (const map of [this.#probeAtMs, this.#requestedUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
@@ -188,13 +194,16 @@ export class HoldGate {
     const over = areas
       .flatMap((area) => this.#holdsOf(area))
       .filter(({ reason, nextProbeAt }) => (BLOCKING[reason] ?? null) !== null && nextProbeAt !== null)
-      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", BLOCKING[hold.reason] ?? 0) <= 0)
+      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", this.#windowOf(hold) ?? 0) <= 0)
       .filter((hold) => hold.reason === "rate limit" || this.#hasNothing(hold));
     if (over.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const { area, reason } of over) deleteHold(this.#context.store, area, reason);
     });
-    for (const hold of over) for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
+    for (const hold of over) {
+      for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
+      this.#forgetOwn(hold);
+    }
   }
 
   #hasNothing({ area, scope }: HoldRow): boolean {
@@ -259,10 +268,14 @@ export class HoldGate {
     const isProbeRefused =
       plan.scope === "area" &&
       this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
+    const probeAfterMs =
+      plan.probeAfterMs === null ? null : Math.min(plan.probeAfterMs, this.#windowOf(plan) ?? plan.probeAfterMs);
     const waitMs =
-      plan.probeAfterMs === null
+      probeAfterMs === null
         ? null
-        : Math.max(plan.probeAfterMs, (this.#requestedUntilMs.get(key) ?? 0) - clock.monotonicMs());
+        : Math.max(probeAfterMs, (this.#requestedUntilMs.get(key) ?? 0) - clock.monotonicMs());
+    if (plan.probeAfterMs !== null && isShared(plan))
+      this.#ownUntilMs.set(`${key}\n${flowOf(areas)}`, clock.monotonicMs() + plan.probeAfterMs);
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
@@ -275,6 +288,7 @@ export class HoldGate {
       this.#probeAtMs.delete(keyOf(hold));
       this.#unsaved.delete(keyOf(hold));
       this.#queues.delete(keyOf(hold));
+      this.#forgetOwn(hold);
     }
     if (!isProbeRefused) this.#queues.delete(key);
     else this.#queues.set(key, { refused: flowOf(areas), waiting: new Set() });
@@ -293,6 +307,9 @@ export class HoldGate {
     } catch {
       log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
     }
+    // One of the area may be probed sooner from now on.
+    for (const hold of this.#holdsOf(areas[0] ?? plan.area))
+      if (isShared(hold) && hold.nextProbeAt !== null) this.#waitOf(hold, hold.nextProbeAt, this.#windowOf(hold) ?? 0);
     return row;
   }
 
@@ -335,7 +352,9 @@ export class HoldGate {
     // The flow that was refused last must not take every probe from flows that may be accepted.
     const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
     const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
-    const isWaiting = waitMs > 0 || isYielding || untilMs > this.#context.clock.monotonicMs();
+    const ownUntilMs = this.#ownUntilMs.get(`${keyOf(hold)}\n${flow}`) ?? 0;
+    const isOwn = ownUntilMs > this.#context.clock.monotonicMs();
+    const isWaiting = waitMs > 0 || isYielding || isOwn || untilMs > this.#context.clock.monotonicMs();
     if (isWaiting && queue !== undefined && queue.refused !== flow) queue.waiting.add(flow);
     return isWaiting;
   }
@@ -345,11 +364,28 @@ export class HoldGate {
     return areas
       .flatMap((area) => this.#holdsOf(area))
       .flatMap((hold) => {
-        const windowMs = BLOCKING[hold.reason];
+        const windowMs = this.#windowOf(hold);
         // `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows.
         const isOther = hold.scope === "flow" && hold.area !== areas.at(-1);
         return windowMs === undefined || isOther ? [] : [{ hold, windowMs }];
       });
+  }
+
+  /**
+   * The longest wait until a probe: of a hold of a whole area, the shortest of those that its endpoints are refused with.
+   * One refusal with a longer wait would otherwise keep the others from being tried.
+   */
+  #windowOf({ area, scope, reason }: Pick<HoldRow, "area" | "scope" | "reason">): number | null | undefined {
+    const own = BLOCKING[reason];
+    if (!isShared({ scope, reason }) || own === undefined || own === null) return own;
+    const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
+    const standing = [...new Set([area, ...flows])].flatMap((each) => this.#holdsOf(each));
+    const windows = standing.flatMap((hold) => (SHARED.has(hold.reason) ? [BLOCKING[hold.reason] ?? own] : []));
+    return Math.min(own, ...windows);
+  }
+
+  #forgetOwn(hold: HoldRow): void {
+    for (const key of this.#ownUntilMs.keys()) if (key.startsWith(`${keyOf(hold)}\n`)) this.#ownUntilMs.delete(key);
   }
 
   #holdsOf(area: string): HoldRow[] {
@@ -364,6 +400,11 @@ export class HoldGate {
     const { clock } = this.#context;
     const key = keyOf(hold);
     let probeAt = this.#probeAtMs.get(key);
+    // Another endpoint was refused since, with a shorter wait.
+    if (probeAt !== undefined && isShared(hold) && probeAt - clock.monotonicMs() > windowMs) {
+      probeAt = clock.monotonicMs() + windowMs;
+      this.#probeAtMs.set(key, probeAt);
+    }
     if (probeAt === undefined) {
       // Set by another process or before a restart: only the wall clock is available, and it may be wrong by years.
       const leftMs = Math.min(Math.max(Date.parse(nextProbeAt) - clock.nowMs(), 0), windowMs);
@@ -377,6 +418,10 @@ export class HoldGate {
 /** The last of a job's areas is its own name. */
 function flowOf(areas: readonly string[]): string {
   return areas.at(-1) ?? "";
+}
+
+function isShared({ scope, reason }: Pick<HoldRow, "scope" | "reason">): boolean {
+  return scope === "area" && SHARED.has(reason);
 }
 
 function ofFlow({ flow, row }: { flow: string; row: HoldRow }): HoldRow {

@@ -59,6 +59,57 @@ describe("a hold", () => {
     expect(await admit("orders")).toMatchObject({ state: "probe" });
   });
 
+  const unpaid = new ServiceError("payment_required", words("GET /orders/updates was answered with 402"), {
+    area: "orders",
+    method: "GET",
+    path: "/orders/updates",
+    effect: "none",
+  });
+  const ORDERS_ALONE = { ...CREDENTIALS, scope: "flow" } as const;
+  const PAYMENT = { area: "orders", scope: "area", reason: "payment", probeAfterMs: 30 * MINUTE_MS } as const;
+
+  it("of an area is probed as soon as that of the endpoint whose wait is the shortest, by others than the one with a longer wait", async () => {
+    await gate.hold(ORDERS_ALONE, refused, SIGNAL, ["orders"]);
+    test.clock.advance(MINUTE_MS);
+    await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders", "updates"]);
+    test.clock.advance(5 * MINUTE_MS - 1);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    const probe = await admit("orders");
+    expect(probe).toMatchObject({ state: "probe" });
+    // Refused again: the next one is due as soon.
+    await gate.hold(ORDERS_ALONE, refused, SIGNAL, ["orders"]);
+    test.clock.advance(5 * MINUTE_MS);
+    const next = await admit("orders");
+    expect(next).toMatchObject({ state: "probe" });
+    await gate.passed(next, SIGNAL);
+    expect(holds()).toEqual([]);
+    expect(await admit("orders", "updates")).toEqual({ state: "open" });
+  });
+
+  itWhole("of an area is probed sooner where an endpoint with a shorter wait is refused after it", async () => {
+    await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders", "updates"]);
+    test.clock.advance(MINUTE_MS);
+    await gate.hold(ORDERS_ALONE, refused, SIGNAL, ["orders"]);
+    test.clock.advance(5 * MINUTE_MS - 1);
+    expect(await admit("orders", "statuses")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders", "statuses")).toMatchObject({ state: "probe" });
+    test.clock.advance(24 * MINUTE_MS - 1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
+  });
+
+  itWhole("of an area waits as long as its only kind of refusal", async () => {
+    await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders", "updates"]);
+    test.clock.advance(30 * MINUTE_MS - 1);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
   it("is not lifted by a pass that was let in before it began", async () => {
     const before = await admit("orders", "updates");
     await gate.hold(CREDENTIALS, refused, SIGNAL);
