@@ -1,7 +1,8 @@
 /*
  * Makes the scheduled backups of the database. Guarantees that a copy under its final name is complete and verified,
- * that old copies are removed only after a new one exists, and that a failure is visible and stops nothing else. A
- * crash leaves a temporary file, which the next backup removes.
+ * that old copies are removed only after a new one exists, that what was there before the database was set back stays
+ * while the hold `restored` stands, and that a failure is visible and stops nothing else. A crash leaves a temporary
+ * file, which the next backup removes.
  */
 
 import { statSync } from "node:fs";
@@ -17,8 +18,10 @@ import {
 } from "../database/file/copy-names.ts";
 import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
+import { beginTimeline, loadTimeline } from "../database/timeline.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { loadHoldsOf } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor } from "../platform/helper-process.ts";
@@ -99,6 +102,10 @@ export class BackUp implements Job {
     const { clock, log } = this.#context;
     await this.#prepareFolder(signal);
     await this.#requireRoom();
+    const { store } = this.#context;
+    // The hold is of a version that began no timeline.
+    if (this.#mayLack() && loadTimeline(store) === undefined)
+      await commit(this.#context, signal, () => beginTimeline(store));
     const made = await this.#copyToFree(clock.nowMs(), signal);
     const removed = await this.#removeOld(path.basename(made.file), signal);
     if (made.skipped.length > 0) {
@@ -165,16 +172,25 @@ export class BackUp implements Job {
     });
   }
 
+  /** Whether the hold `restored` stands: copies and entries from before it may have what the database lacks. */
+  #mayLack(): boolean {
+    return loadHoldsOf(this.#context.store, "orders").some(({ reason }) => reason === "restored");
+  }
+
   /** Runs after the new copy exists; also prunes journal entries that no kept copy needs. */
   async #removeOld(made: string, signal: AbortSignal): Promise<number> {
     const { folder, keep, journal } = this.#options;
     const copies = await this.#copies();
     const nowMs = this.#context.clock.nowMs();
-    const removed = copiesToRemove(copies, { keep, made, nowMs });
+    const mayLack = this.#mayLack();
+    const only = mayLack ? (loadTimeline(this.#context.store) ?? "") : undefined;
+    const removed = copiesToRemove(copies, { keep, made, nowMs, only });
     const names = removed.map(({ name }) => name);
     await this.#helper.call("removeCopies", this.#call, folder, names);
     const kept = copies.filter((copy) => !removed.includes(copy));
     await this.#noteNames(misnamedNewest(kept), signal);
+    // Numbers of another timeline do not show which entries a copy covers.
+    if (mayLack) return names.length;
     const oldest = kept.find(({ isRead }) => isRead === true);
     const madeMs = Math.min(...kept.map((copy) => copy.madeMs));
     if (oldest !== undefined) await this.#pruneJournal(journal, { file: path.join(folder, oldest.name), madeMs });

@@ -6,7 +6,7 @@ import { childProgram } from "../platform/child-program.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { helperFor } from "../platform/helper-process.ts";
 import type { BackupFunctions } from "./backup-helper.ts";
-import type { CopyReach } from "./copy-owner.ts";
+import type { CopyContent, CopyReach } from "./copy-owner.ts";
 
 export type { BackupFunctions };
 
@@ -48,6 +48,13 @@ export function lookForJournal(folder: string, account: string): boolean {
 export function lookAtNewestCopy(folder: string, database: string): CopyReach | undefined {
   return orNothing(() =>
     helperFor<BackupFunctions>(HELPER, folder).callSync("newestCopyOf", { place: folder }, folder, database),
+  );
+}
+
+/** The copy that holds more than this content; undefined where there is none, or the folder does not answer. */
+export function lookForFuller(folder: string, own: CopyContent): string | undefined {
+  return orNothing(() =>
+    helperFor<BackupFunctions>(HELPER, folder).callSync("findFuller", { place: folder }, folder, own),
   );
 }
 

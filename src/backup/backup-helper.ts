@@ -9,7 +9,7 @@ import { isApart } from "./apart.ts";
 import type { Covered } from "./backup-files.ts";
 import { type CopyOptions, copyDatabase, type MadeCopy } from "./copy-database.ts";
 import { listCopies, prepareFolder, readRoom, removeCopies } from "./copy-folder.ts";
-import { findCopyOf, newestCopyOf, readProgress } from "./copy-owner.ts";
+import { findCopyOf, findFuller, newestCopyOf, readProgress } from "./copy-owner.ts";
 import { hasJournalOf, JournalWriter, newestEntryOf, type OldestCopy, pruneJournal } from "./journal-files.ts";
 
 const writer = new JournalWriter();
@@ -42,6 +42,7 @@ const functions = {
   newestEntryOf: plain(newestEntryOf),
   findCopyOf: plain(findCopyOf),
   newestCopyOf: plain(newestCopyOf),
+  findFuller: plain(findFuller),
   prepareFolder: plain(prepareFolder),
   listCopies: plain(listCopies),
   readRoom: plain(readRoom),

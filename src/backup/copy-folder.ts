@@ -53,9 +53,9 @@ export function listCopies(folder: string, stem: string, owner: Owner): { copies
     ...lookAt(path.join(folder, copy.name)),
   }));
   const [foreign, own] = [true, false].map((is) => looked.filter((copy) => isForeign(copy.owner, owner) === is));
-  const ranked = (own ?? []).map(({ name, madeMs, progress }) => {
+  const ranked = (own ?? []).map(({ name, madeMs, progress, owner: { timeline } }) => {
     const isOfThis = owner.database === undefined || progress?.database === owner.database;
-    return { name, madeMs, reach: isOfThis ? progress : undefined };
+    return { name, madeMs, timeline, reach: isOfThis ? progress : undefined };
   });
   ranked.sort((a, b) => {
     const isRead = Number(a.reach !== undefined) - Number(b.reach !== undefined);
@@ -77,7 +77,7 @@ export function removeCopies(folder: string, names: readonly string[]): void {
 }
 
 interface Looked {
-  owner: Owner;
+  owner: ReturnType<typeof readOwnerOfCopy>;
   progress: Progress | undefined;
 }
 

@@ -10,15 +10,16 @@ import { compareReach, type Progress } from "../database/log/progress.ts";
 import { progressOf } from "../database/log/progress-note.ts";
 import type { Owner } from "../platform/owner.ts";
 
-/** Both undefined where the file cannot be read, or comes from an older version. */
-export function readOwnerOfCopy(file: string): Owner {
+/** Undefined where the file cannot be read, or comes from an older version. */
+export function readOwnerOfCopy(file: string): Owner & { timeline: string | undefined } {
   let db: Database.Database | undefined;
   try {
     db = openFile(file, { readonly: true, fileMustExist: true });
     const read = db.prepare("SELECT value FROM meta WHERE key = ?").pluck();
-    return { account: read.get("account") as string | undefined, database: read.get("database") as string | undefined };
+    const of = (key: string) => read.get(key) as string | undefined;
+    return { account: of("account"), database: of("database"), timeline: of("timeline") };
   } catch {
-    return { account: undefined, database: undefined };
+    return { account: undefined, database: undefined, timeline: undefined };
   } finally {
     db?.close();
   }
@@ -36,6 +37,34 @@ export interface CopyReach {
 export function newestCopyOf(folder: string, database: string): CopyReach | undefined {
   const found = findFurthest(folder, (file) => readProgress(file)?.database === database);
   return found?.progress === undefined ? undefined : { ...found, progress: found.progress };
+}
+
+/** What of a copy is compared with another one. */
+export interface CopyContent {
+  progress: Progress;
+  timeline: string | undefined;
+  /** The largest key; orders are never deleted. */
+  orders: number;
+}
+
+/** Undefined where the file cannot be read. */
+export function readContent(file: string): CopyContent | undefined {
+  const progress = readProgress(file);
+  return progress && { progress, timeline: readOwnerOfCopy(file).timeline, orders: lastOrderIn(file) };
+}
+
+/** The copy of this database with the most, where that is more than this content; of two timelines, more orders. */
+export function findFuller(folder: string, own: CopyContent): string | undefined {
+  const { database } = own.progress;
+  const isMore = (a: CopyContent, b: CopyContent) =>
+    a.timeline === b.timeline ? compareReach(a.progress, b.progress) > 0 : a.orders > b.orders;
+  let fuller: { file: string; content: CopyContent } | undefined;
+  for (const { file } of likelyOf(folder, (each) => readProgress(each)?.database === database)) {
+    const content = readContent(file);
+    if (content?.progress.database !== database) continue;
+    if (isMore(content, fuller?.content ?? own)) fuller = { file, content };
+  }
+  return fuller?.file;
 }
 
 /** The orders of a copy. Throws SQLite's error where it cannot be read. */
@@ -70,6 +99,19 @@ export function findCopyOf(folder: string, account: string): string | undefined 
   return findFurthest(folder, (file) => readOwnerOfCopy(file).account === account)?.file;
 }
 
+/** 0 where it cannot be read. */
+function lastOrderIn(file: string): number {
+  let db: Database.Database | undefined;
+  try {
+    db = openFile(file, { readonly: true, fileMustExist: true });
+    return db.prepare<[], number>("SELECT coalesce(max(order_key), 0) FROM orders").pluck().get() ?? 0;
+  } catch {
+    return 0;
+  } finally {
+    db?.close();
+  }
+}
+
 /** Limit for copies of one name that are opened: more than are kept by default, and few enough for a network disk. */
 const OPENED_MAX = 30;
 
@@ -78,23 +120,30 @@ const OPENED_MAX = 30;
  * copies are opened first.
  */
 function findFurthest(folder: string, isOwn: (file: string) => boolean) {
-  const nowMs = Date.now();
-  const listed = likelyFirst(listCopies(folder), nowMs);
-  const first = listed.find(({ file }) => isOwn(file));
+  const [first, ...others] = likelyOf(folder, isOwn);
   if (first === undefined) return undefined;
   const progress = readProgress(first.file);
   let furthest = { file: first.file, madeMs: first.madeMs, progress };
   if (progress === undefined) return furthest;
-  const sameName = likelyFirst(
-    listed.filter(({ stem }) => stem === first.stem),
-    nowMs,
-  );
-  for (const { file, madeMs } of sameName.slice(0, OPENED_MAX)) {
+  for (const { file, madeMs } of others) {
     const other = readProgress(file);
     if (other?.database !== progress.database) continue;
     if (compareReach(other, furthest.progress ?? {}) > 0) furthest = { file, madeMs, progress: other };
   }
   return furthest;
+}
+
+/** The first own copy, then those of its name, of which {@link OPENED_MAX} are opened. */
+function likelyOf(folder: string, isOwn: (file: string) => boolean): ListedCopy[] {
+  const nowMs = Date.now();
+  const listed = likelyFirst(listCopies(folder), nowMs);
+  const first = listed.find(({ file }) => isOwn(file));
+  if (first === undefined) return [];
+  const sameName = likelyFirst(
+    listed.filter(({ stem }) => stem === first.stem),
+    nowMs,
+  );
+  return [first, ...sameName.slice(0, OPENED_MAX)];
 }
 
 interface ListedCopy extends NamedCopy {

@@ -17,6 +17,7 @@ import { deleteRows } from "../database/queries.ts";
 import { quoteName } from "../database/quote-name.ts";
 import { meta, syncRequests } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import { beginTimeline } from "../database/timeline.ts";
 import { beginEpoch } from "../feeds/acknowledged-rows.ts";
 import { readQuotedText } from "../feeds/source/quoted-text.ts";
 import type { Message } from "../messages/message.ts";
@@ -182,6 +183,10 @@ function tablesReadBy({ path }: Store, sql: string): string[] {
   }
 }
 
+/** Copies and entries of the journal from before stay until a person has ended the hold. */
 export function reportGap(to: Store, detail: Message, at: string): void {
-  to.write(() => saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail }));
+  to.write(() => {
+    beginTimeline(to);
+    saveHold(to, { area: "orders", reason: "restored", since: at, nextProbeAt: null, detail });
+  });
 }

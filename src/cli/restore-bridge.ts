@@ -18,10 +18,10 @@ import {
   statSync,
 } from "node:fs";
 import path from "node:path";
-import { lookAtNewestCopy } from "../backup/backup-files.ts";
+import { lookForFuller } from "../backup/backup-files.ts";
 import { carryOver } from "../backup/carry-over.ts";
 import { RULES } from "../backup/carry-tables.ts";
-import { readProgress } from "../backup/copy-owner.ts";
+import { readContent } from "../backup/copy-owner.ts";
 import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../backup/examine.ts";
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
@@ -50,12 +50,13 @@ import { acquireInstanceLock, isLocked } from "../database/file/instance-lock.ts
 import { listOpeners } from "../database/file/open-elsewhere.ts";
 import { setJournalAside } from "../database/file/set-journal-aside.ts";
 import { finishSwap, retireSavedCopy, swapDatabase } from "../database/file/swap-files.ts";
-import { compareReach, type Note } from "../database/log/progress.ts";
+import type { Note } from "../database/log/progress.ts";
 import { markSettled, ProgressNote, readNote } from "../database/log/progress-note.ts";
 import { verifyTables } from "../database/objects/verify-tables.ts";
 import { openStore } from "../database/open.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
+import { beginTimeline } from "../database/timeline.ts";
 import type { Message } from "../messages/message.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -202,9 +203,8 @@ function refuseAccount(copy: CopyFacts, { config }: LoadedConfig): void {
 
 /** Compares contents, because the names of copies and the times in them depend on a clock. */
 function findNewerCopy({ file, loaded }: RestoreOptions): string | undefined {
-  const own = readProgress(file);
-  const newest = own === undefined ? undefined : lookAtNewestCopy(loaded.config.backup.dir, own.database);
-  return own !== undefined && newest !== undefined && compareReach(newest.progress, own) > 0 ? newest.file : undefined;
+  const own = readContent(file);
+  return own === undefined ? undefined : lookForFuller(loaded.config.backup.dir, own);
 }
 
 function planOf(database: string, copy: CopyFacts, replaced: Replaced): Omit<RestorePlan, "newer"> {
@@ -256,6 +256,8 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   const isWhole = hasOurs && report.damaged.size === 0 && journal.damaged === 0;
   const gap = isWhole ? open : describeGap({ copy, replaced, report, lack, journal, open, at, hasOurs });
   if (gap !== null && !isWhole) reportGap(store, gap, at);
+  // Copies of the replaced file's timeline may have what this one lacks, as long as that hold stands.
+  else if (gap !== null) store.write(() => beginTimeline(store));
   const missing = new Set([...report.damaged].filter(isErps));
   report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
   if (!hasOurs) {

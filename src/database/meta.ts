@@ -42,6 +42,7 @@ export type MetaKey =
   | "journal_folder"
   | "copies"
   | "copy_names"
+  | "timeline"
   | "unlisted_changes"
   | "held_read"
   | "unnamed_read"

@@ -45,17 +45,23 @@ export function findCopies(stem: string, names: readonly string[]): NamedCopy[] 
 export interface RankedCopy extends NamedCopy {
   /** Absent where the content could not be read or is another database: such copies come first, sorted by name. */
   isRead?: true;
+  /** The timeline of the database in it. */
+  timeline?: string | undefined;
 }
 
 /**
  * The copies to delete so that `keep` remain: the earliest, except for the one just made, and for unread ones with a
  * time in the future.
+ * @param options.only copies of other timelines stay, and do not count
  */
 export function copiesToRemove<Copy extends RankedCopy>(
   copies: readonly Copy[],
-  { keep, made, nowMs }: { keep: number; made: string; nowMs: number },
+  { keep, made, nowMs, only }: { keep: number; made: string; nowMs: number; only?: string | undefined },
 ): Copy[] {
-  const others = copies.filter(({ name, madeMs, isRead }) => name !== made && (isRead === true || madeMs <= nowMs));
+  const others = copies.filter(
+    ({ name, madeMs, isRead, timeline }) =>
+      name !== made && (isRead === true || madeMs <= nowMs) && (only === undefined || timeline === only),
+  );
   return others.slice(0, Math.max(0, others.length - (keep - 1)));
 }
 
