@@ -45,6 +45,7 @@ export type MetaKey =
   | "timeline"
   | "unlisted_changes"
   | "held_read"
+  | "empty_held"
   | "unnamed_read"
   | "unreadable"
   | "looked_by_time"

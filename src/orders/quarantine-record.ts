@@ -5,6 +5,7 @@
 import { textOf } from "../answers/json-text.ts";
 import { isOlder } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { isEmptyRecord } from "../completeness/list-metadata.ts";
 import type { LostPart } from "../completeness/lost-values.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
@@ -75,7 +76,9 @@ export function quarantineRecord(
   // Released: a good record of the order has come since, or its order was found, so the old record brings nothing new.
   // A snapshot may, because the order can return to an earlier state.
   const isOfOrder = reference === null || isUnnamed(record) || loadOrderMark(store, reference) !== undefined;
-  if (state === "released" && isOfOrder && kind !== "snapshot") return "same";
+  // A record without content may stand for another order each time.
+  const isEmpty = !record.ok && record.broken === undefined && isEmptyRecord(options.bytes, record.span);
+  if (state === "released" && isOfOrder && kind !== "snapshot" && !isEmpty) return "same";
   const bodyId = record.ok ? undefined : record.bodyId;
   // A known record already has its payload.
   const payload = bodyId === undefined && state === undefined ? payloadOf(options.bytes, record) : null;

@@ -75,6 +75,8 @@ export interface ReadBatch {
   next: Query | undefined;
   /** Asks for its first page once more, where its pages are counted. */
   again?: Query | undefined;
+  /** Records without content, on all pages of it that were read. */
+  empty?: number;
   /** So many pages there are, where their number alone says that another one follows. */
   last?: number | undefined;
   /** A link names the next page at another address, so that another batch under its number does not stand for it. */
@@ -150,7 +152,7 @@ export class BatchReader {
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
     const { query, first: again, last, isElsewhere } = next ?? {};
     const namesOthers = this.#completeness.namesOthers(metadata, () => listedIn(read.records));
-    return { ...read, orderIds, head: answer, error, namesOthers, next: query, again, last, isElsewhere };
+    return { ...read, orderIds, head: answer, error, namesOthers, empty, next: query, again, last, isElsewhere };
   }
 
   async #judgeBatch(

@@ -153,7 +153,7 @@ export class StoreBatches {
   /** Stores the other pages of a batch, as parts of it. Gives why one of them could not be read. */
   async #storePages(first: ReadBatch, next: Query, pass: PullPass): Promise<ReadPages | UnreadPageError> {
     const pages = {
-      store: async (page: ReadBatch, answer: ServiceAnswer) => await this.#storePage(page, answer, pass),
+      store: async (page: ReadBatch, answer: ServiceAnswer) => await this.#storePage({ page, first }, answer, pass),
       wait: (answer: ServiceAnswer | undefined) => {
         this.#waiting = answer;
       },
@@ -161,15 +161,17 @@ export class StoreBatches {
     return await new BatchPagesReader(this.#context, this.#reader, pages, pass.signal).read(first, next);
   }
 
-  async #storePage(page: ReadBatch, { date, askedAt }: ServiceAnswer, pass: PullPass): Promise<void> {
+  async #storePage(
+    { page, first }: { page: ReadBatch; first: ReadBatch },
+    { date, askedAt }: ServiceAnswer,
+    pass: PullPass,
+  ): Promise<void> {
     const at = isoTime(this.#context.clock.nowMs());
     const note = { receivedAt: at, fingerprint: page.fingerprint, date, isPart: true as const };
     if (!(await this.#journal.keep(page.body, note, pass))) throw pass.failure;
-    await this.#writer.write(
-      page,
-      { fresh: true, date, askedAt, at, account: this.#rules.account, confirmFollows: () => false, isJournaled: true },
-      pass,
-    );
+    const { account } = this.#rules;
+    const origin = { fresh: true, date, askedAt, at, account, confirmFollows: () => false, isJournaled: true };
+    await this.#writer.write(page, { ...origin, first }, pass);
   }
 
   async #noteEmpty({ unusual, waits }: ReadNothing, origin: Origin, pass: PullPass): Promise<undefined> {

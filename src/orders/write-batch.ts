@@ -19,6 +19,7 @@ import { isSameBody, withLargeKept, writeBody } from "../batches/keep-body.ts";
 import { keptHead } from "../batches/kept-answers.ts";
 import { deleteUnread, loadFirstDate, loadKeptUnder, markUnreadUntried, saveUnreadBody } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { countEmptyRecords } from "../completeness/list-metadata.ts";
 import { confirmNamesOrders } from "../confirm/confirm-form.ts";
 import { noteName } from "../confirm/reused-names.ts";
 import type { BodyPlace } from "../database/body-parts.ts";
@@ -32,6 +33,7 @@ import { saveMatchedPaths } from "../records/check-paths.ts";
 import { newestInSlices } from "../records/newest-records.ts";
 import type { AnswerRecord } from "../records/read-records.ts";
 import { withUnstored } from "../records/unstored-records.ts";
+import { keyOfBatch, noteEmptyHeld, settleEmpty } from "./empty-records.ts";
 import { type IngestResult, isUnchanged } from "./ingest-options.ts";
 import { ingestRecord } from "./ingest-orders.ts";
 import type { OrderRules } from "./order-rules.ts";
@@ -69,6 +71,8 @@ export interface Origin {
   confirmFollows: ConfirmFollows;
   /** The body is in the journal. */
   isJournaled?: boolean;
+  /** The first page of the batch, of which this is another one. */
+  first?: ReadBatch;
 }
 
 export class BatchWriter {
@@ -117,6 +121,7 @@ export class BatchWriter {
     const newest = newestInSlices(bytes, read.records, reading);
     const { records, ambiguous } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
     const parts = partsOf(records);
+    const emptyKey = keyOfBatch(origin.first ?? read, rules.confirm);
     const digest = await this.#digest(read, origin, pass);
     const known = this.#findKnown(read, origin, digest);
     const isKnown = known !== undefined;
@@ -153,6 +158,13 @@ export class BatchWriter {
           if (read.matched.length > 0) markUnreadUntried(store);
           // The unknown outcome of a batch that was stored before was settled then.
           const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
+          if (
+            countEmptyRecords(
+              bytes,
+              part.map(({ span }) => span),
+            ) > 0
+          )
+            noteEmptyHeld(store, emptyKey, origin.at);
           const isNew = isNewSoFar && results.every(isOfNew);
           // A batch of which no record could be read may hold known orders alone.
           const isCreated = hasCreated || results.includes("created");
@@ -161,6 +173,7 @@ export class BatchWriter {
           const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
           if (isNewer && isKnown && !isPartial) reopenBatch(store, known.id, read.orderIds);
           const isWhole = isLast && !isPartial;
+          if (isWhole) settleEmpty(store, emptyKey, { hasEmpty: (read.empty ?? 0) > 0 });
           const isElsewhere = known?.journaledElsewhere === 1 && isLast;
           const isOwed = isNewer || isElsewhere || (isWhole && !isJournaled);
           const waits = unjournaled !== undefined && !isAppended && isOwed;

@@ -253,6 +253,30 @@ export function releaseUnnamed(store: Store, kind: BadRecord["kind"], since: str
   return held.length;
 }
 
+/** Longer payloads hold something. */
+const EMPTY_BYTES = 200;
+
+/** Releases records without content that were held since `since`, after their batch has come without such. Returns how many. */
+export function releaseEmpty(
+  store: Store,
+  { kind, since, isEmpty }: { kind: BadRecord["kind"]; since: string; isEmpty: (payload: string) => boolean },
+): number {
+  const held = select(
+    store,
+    quarantine,
+    ["id", "reason", "payload"],
+    `INDEXED BY quarantine_unnamed WHERE state = 'held' AND length(coalesce(reference, '')) <> 36 AND kind = ?
+       AND first_seen_at >= ? AND octet_length(payload) <= ${EMPTY_BYTES} LIMIT ?`,
+  )
+    .all(kind, since, RELEASED_MAX)
+    .filter(({ payload }) => isEmpty(payload ?? ""));
+  for (const { id, reason } of held) {
+    const text = store.textOf(m.quarantine.batchCameSince({ reason: store.messageOf(reason) }));
+    updateRows(store, quarantine, { id }, { state: "released", reason: text });
+  }
+  return held.length;
+}
+
 export function markQuarantined(store: Store, id: number, state: QuarantineRow["state"]): boolean {
   return store.prepare("UPDATE quarantine SET state = ? WHERE id = ? AND state <> ?").run(state, id, state).changes > 0;
 }

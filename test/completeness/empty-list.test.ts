@@ -247,8 +247,58 @@ describe("a batch with records that hold nothing", () => {
       expect((await poll(1)).error).toBeNull();
       expect(isConfirmed("b-hollow")).toBe(true);
       expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 4 }]);
+      const [held] = t.rows<{ state: string; reason: string }>("SELECT state, reason FROM quarantine");
+      expect(held?.state).toBe("released");
+      expect(held?.reason).toContain("come since without such records");
+      // What holds nothing in another batch is held anew.
+      serve("b-lost", createOrders(t, 1), [empty]);
+      for (let polls = 0; polls < 8; polls++) await poll(10);
+      expect(isConfirmed("b-lost")).toBe(true);
+      expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
+      serve("b-next", createOrders(t, 1), []);
+      expect((await poll(1)).error).toBeNull();
+      expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
     },
   );
+
+  it("leaves none of them in quarantine once it has come without them", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    serve("b-hollow", ids.slice(0, 1), ["null", "{}"]);
+    expect((await poll(1)).error).toMatchObject(EMPTY);
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }, { state: "held" }]);
+    serve("b-other", createOrders(t, 1), []);
+    expect((await poll(1)).error).toBeNull();
+    expect(t.rows("SELECT DISTINCT state FROM quarantine")).toEqual([{ state: "held" }]);
+    serve("b-hollow", ids, []);
+    expect((await poll(1)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+    expect(t.rows("SELECT DISTINCT state FROM quarantine")).toEqual([{ state: "released" }]);
+  });
+
+  itWhole("leaves in quarantine what another batch was confirmed with meanwhile", async () => {
+    const { t, serve, poll, isConfirmed } = await start();
+    const ids = createOrders(t, 2);
+    serve("b-hollow", ids.slice(0, 1), ["null"]);
+    await poll(1);
+    serve("b-lost", createOrders(t, 1), ["null"]);
+    for (let polls = 0; polls < 8; polls++) await poll(10);
+    expect(isConfirmed("b-lost")).toBe(true);
+    serve("b-hollow", ids, []);
+    expect((await poll(1)).error).toBeNull();
+    expect(isConfirmed("b-hollow")).toBe(true);
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
+  });
+
+  itWhole("leaves none in quarantine once another answer comes where confirms name the orders", async () => {
+    const { t, serve, poll } = await start("order_ids");
+    serve(null, createOrders(t, 1), ["null"]);
+    expect((await poll(1)).error).toBeNull();
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
+    serve(null, createOrders(t, 1), []);
+    expect((await poll(1)).error).toBeNull();
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
+  });
 
   itWhole(
     "is confirmed after an hour of being served so, with what holds nothing in quarantine, and a restart loses no minute",

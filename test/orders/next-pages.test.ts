@@ -234,6 +234,23 @@ describe("a batch whose answer names a next page", () => {
     expect(confirmBodies(t).join()).toContain("b-3");
   });
 
+  it("leaves nothing in quarantine once a page of records without content has come with its orders", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 4);
+    const first = { ids: ids.slice(0, 2), beside: { next: `${PATH}?after=2` } };
+    for (const beside of [{}, { batch_id: undefined }]) {
+      serve({ "": first, "after=2": { ids: [], texts: ["null", "null"], beside } });
+      expect((await t.run("orders")).error).toMatchObject({ text: { id: "orders.emptyRecords" } });
+      expect(isConfirmed()).toBe(false);
+      expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
+      t.clock.advance(60_000);
+    }
+    serve({ "": first, "after=2": { ids: ids.slice(2) } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect([orderCount(t), isConfirmed()]).toEqual([4, true]);
+    expect(t.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
+  });
+
   it("waits an hour where a page that was named holds nothing, as where a record holds nothing", async () => {
     const { t, serve, isConfirmed } = await start();
     const ids = createOrders(t, 2);

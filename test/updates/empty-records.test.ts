@@ -67,4 +67,17 @@ describe("changes with records that hold nothing", () => {
     expect(test.watermark()).not.toBe(before);
     expect(quarantined(test)).toEqual([{ kind: "change", payload: "null" }]);
   });
+
+  itWhole("are held for each time, until all changes of that time have come with their orders", async () => {
+    const { test, serve, end, poll } = await start();
+    await poll(1);
+    for (const id of test.ids.slice(0, 2)) {
+      serve("null", cancel(test, id));
+      for (let polls = 0; polls < 7; polls++) await poll(10);
+      expect(test.rows("SELECT state FROM quarantine")).toEqual([{ state: "held" }]);
+      end();
+      for (let polls = 0; polls < 12; polls++) expect(await poll(10)).toBeNull();
+      expect(test.rows("SELECT state FROM quarantine")).toEqual([{ state: "released" }]);
+    }
+  });
 });

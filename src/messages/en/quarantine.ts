@@ -55,6 +55,7 @@ export const quarantine = {
   storedSince: ({ reason, id }: { reason: Said; id: string }) => `${reason}; stored since as order ${id}`,
   ordersReadSince: ({ reason }: { reason: Said }) =>
     `${reason}; since then every open order was read, and the newest of the others`,
+  batchCameSince: ({ reason }: { reason: Said }) => `${reason}; its batch has come since without such records`,
   servedSince: ({ reason }: { reason: Said }) =>
     `${reason}; all changes of that time were served since, each with its order`,
 };

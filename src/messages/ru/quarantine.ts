@@ -40,5 +40,6 @@ export const quarantine = {
   rowSentAgain: "строка будет отправлена снова",
   storedSince: ({ reason, id }) => `${reason}; с тех пор записана как заказ ${id}`,
   ordersReadSince: ({ reason }) => `${reason}; с тех пор прочитаны все открытые заказы и новейшие из остальных`,
+  batchCameSince: ({ reason }) => `${reason}; с тех пор её пачка пришла без таких записей`,
   servedSince: ({ reason }) => `${reason}; с тех пор все изменения за это время получены, каждое со своим заказом`,
 } satisfies typeof en;
