@@ -36,7 +36,7 @@ export async function replayJournal(
 ): Promise<JournalReport> {
   const { loaded, store, clock, log } = options;
   const folder = loaded.config.backup.journal;
-  const totals = { batches: 0, orders: 0, unread: 0, torn: 0, damaged: 0, read: 0, isOther: false };
+  const totals = { batches: 0, orders: 0, unread: 0, named: 0, torn: 0, damaged: 0, read: 0, isOther: false };
   if (folder === null) return totals;
   const known = knownMark(store, folder);
   const isOther = known !== undefined && readMark(folder) !== known;
@@ -60,6 +60,7 @@ export async function replayJournal(
         else await job.store(entry, signal);
       }
     }
+    job.queueNamed();
     const found = settleDamaged(store, damaged, { newest, owner, rules, at: isoTime(clock.nowMs()) });
     report.notes.push(...found.notes);
     if (foreign.size > 0) report.notes.push(m.restore.journalForeign({ files: [...foreign] }));

@@ -74,9 +74,10 @@ function printReport(call: Call, report: RestoreReport): void {
   if (report.replaced !== null) terminal.out(m.restore.replacedIs({ replaced: report.replaced }));
   const carried = describeCounts(report.carried);
   if (Object.keys(report.carried).length > 0) terminal.out(m.restore.broughtOver({ carried }));
-  const { batches, orders, unread, torn } = report.journal;
+  const { batches, orders, unread, torn, named } = report.journal;
   if (unread > 0) terminal.out(m.restore.journalPartly({ batches, orders, unread }));
   else if (batches > 0) terminal.out(m.restore.fromJournal({ batches, orders }));
+  if (named > 0) terminal.out(m.restore.journalNamed({ orders: named }));
   if (torn > 0) terminal.out(m.restore.tornFiles({ torn }));
   for (const note of report.notes) terminal.out(note);
   if (report.gap === null) terminal.out(m.restore.complete({ command: asTyped("systemctl start erp-bridge", call) }));

@@ -32,7 +32,7 @@ import {
   withEmptyRecords,
 } from "./list-metadata.ts";
 import { LISTS, withShortBatch } from "./list-rows.ts";
-import { OrdersBesideList } from "./orders-beside-list.ts";
+import { type NamedOrder, OrdersBesideList } from "./orders-beside-list.ts";
 import {
   ANY_BATCH,
   acceptDoubted,
@@ -318,6 +318,12 @@ export class CompletenessCheck {
   namesOthers(answer: ListMetadata, listed: () => Ids): boolean {
     const learned = LISTS.load(this.#context.store, this.#endpoint);
     return this.#named.namesOthers({ learned, answer }, listed);
+  }
+
+  /** The orders that the answer names beside its list and that are not in it. */
+  others(answer: ListMetadata, listed: () => Ids): NamedOrder[] {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    return this.#named.others({ learned, answer }, listed);
   }
 
   /** How long this batch, or only batches with empty records, have been served, in milliseconds. */

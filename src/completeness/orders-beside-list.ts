@@ -18,7 +18,7 @@ const ASKED_MAX = 20_000;
 /** The minimum interval between reads of an order whose change was left out. */
 const AGAIN_MS = 3_600_000;
 
-interface NamedOrder {
+export interface NamedOrder {
   orderId: string;
   serviceId: string;
 }
@@ -86,11 +86,19 @@ export class OrdersBesideList {
     { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
     listed: () => Pick<ReadonlySet<string>, "has">,
   ): boolean {
+    return this.others({ learned, answer }, listed).length > 0;
+  }
+
+  /** The orders that the answer names beside its list and that are not in it. */
+  others(
+    { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
+    listed: () => Pick<ReadonlySet<string>, "has">,
+  ): NamedOrder[] {
     const isMeant = (field: MetadataField) => field.kind !== "ids" || learned.known[keyOf(field)]?.state !== "free";
     const fields = answer.fields.filter((field) => namesOrders(field) && isMeant(field));
-    if (fields.length === 0) return false;
+    if (fields.length === 0) return [];
     const own = listed();
-    return fields.some((field) => [...ordersOf(field).values()].some(({ orderId }) => !own.has(orderId)));
+    return fields.flatMap((field) => [...ordersOf(field).values()].filter(({ orderId }) => !own.has(orderId)));
   }
 
   /** Whether each of these was requested from the service, and does not exist there. */

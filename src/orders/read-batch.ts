@@ -26,6 +26,7 @@ import {
   withNextPage,
   withPages,
 } from "../completeness/next-page.ts";
+import type { NamedOrder } from "../completeness/orders-beside-list.ts";
 import { confirmNamesOrders } from "../confirm/confirm-form.ts";
 import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -90,17 +91,27 @@ export interface ReadPage extends ReadBatch {
   empty: number;
 }
 
+export type OnNamed = (orders: readonly NamedOrder[]) => void;
+
 export class BatchReader {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #query: Query | undefined;
+  readonly #onNamed: OnNamed | undefined;
   readonly #completeness: CompletenessCheck;
 
-  /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
-  constructor(context: JobContext, { rules, query }: { rules: OrderRules; query: Query | undefined }) {
+  /**
+   * @param options.query of each request for a batch; without it batches come from the journal, where they were found whole before
+   * @param options.onNamed gets the orders that a batch from the journal names beside its list
+   */
+  constructor(
+    context: JobContext,
+    { rules, query, onNamed }: { rules: OrderRules; query: Query | undefined; onNamed?: OnNamed | undefined },
+  ) {
     this.#context = context;
     this.#rules = rules;
     this.#query = query;
+    this.#onNamed = onNamed;
     this.#completeness = new CompletenessCheck(context, "orders", rules.batchOrders.text);
   }
 
@@ -152,6 +163,7 @@ export class BatchReader {
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
     const { query, first: again, last, isElsewhere } = next ?? {};
     const namesOthers = this.#completeness.namesOthers(metadata, () => listedIn(read.records));
+    this.#onNamed?.(this.#completeness.others(metadata, () => listedIn(read.records)));
     return { ...read, orderIds, head: answer, error, namesOthers, empty, next: query, again, last, isElsewhere };
   }
 

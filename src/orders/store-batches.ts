@@ -22,7 +22,7 @@ import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { FormerPages } from "./former-pages.ts";
 import type { OrderRules } from "./order-rules.ts";
-import { BatchReader, type ReadBatch, type ReadNothing } from "./read-batch.ts";
+import { BatchReader, type OnNamed, type ReadBatch, type ReadNothing } from "./read-batch.ts";
 import { BatchPagesReader, type ReadPages, UnreadPageError } from "./read-batch-pages.ts";
 import { BatchWriter, type ConfirmFollows, type Origin } from "./write-batch.ts";
 
@@ -37,8 +37,12 @@ export class StoreBatches {
   readonly #former: FormerPages;
   #waiting: ServiceAnswer | undefined;
 
-  /** @param query of each request for a batch; without it batches come from the journal, where they were found whole before */
-  constructor(context: JobContext, { rules, query }: { rules: OrderRules; query?: Query }, journal: JournalBatches) {
+  /** @param options see `BatchReader` */
+  constructor(
+    context: JobContext,
+    { rules, query, onNamed }: { rules: OrderRules; query?: Query; onNamed?: OnNamed },
+    journal: JournalBatches,
+  ) {
     this.#context = context;
     this.#rules = rules;
     this.#journal = journal;
@@ -47,7 +51,7 @@ export class StoreBatches {
     };
     this.#writer = new BatchWriter(context, { rules, onKept }, journal);
     this.kept = new KeptAnswers(context, rules);
-    this.#reader = new BatchReader(context, { rules, query });
+    this.#reader = new BatchReader(context, { rules, query, onNamed });
     this.#former = new FormerPages(context.store);
   }
 

@@ -29,7 +29,7 @@ import { compileConfirm } from "../../src/confirm/confirm-form.ts";
 import { LateOrders } from "../../src/confirm/late-orders.ts";
 import { timeInName } from "../../src/database/file/copy-names.ts";
 import { FakeClock } from "../support/bridge.ts";
-import { batchStates, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
+import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, liveADay, startScene } from "../support/restored.ts";
 import { HAS_OTHER_DISK, OTHER_DISK, tempFolder } from "../support/temp.ts";
 import { inWhole, isWhole, itWhole } from "../support/whole.ts";
@@ -424,6 +424,44 @@ whole.describe("restoring with a journal", () => {
     expect(scene.sandbox.ledger.ofKind("confirm").length).toBe(confirms + 1);
     const again = await scene.restore();
     expect(again.journal.batches).toBe(0);
+  });
+
+  it("has orders read that a batch names beside its list and no entry holds", async () => {
+    const handing = { sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } } as const;
+    const scene = await startScene(settings, handing);
+    createOrders(scene, 1);
+    await drain(scene);
+    await scene.backUp();
+    const ids = createOrders(scene, 6);
+    const records = ids.slice(0, 3).map((id) => scene.sandbox.service.newestText(id));
+    const body = `{"batch_id":"b-beside","order_ids":${JSON.stringify(ids)},"orders":[${records.join()}]}`;
+    const rule = scene.sandbox.faults.add({
+      match: { path: "orders" },
+      times: "forever",
+      do: { kind: "raw", contentType: "application/json", body },
+    });
+    for (let pass = 0; pass < 3; pass++) {
+      await scene.run("orders");
+      await scene.run("updates");
+      scene.clock.advance(60_000);
+    }
+    expect(confirmBodies(scene).join()).toContain("b-beside");
+    scene.sandbox.faults.remove(rule);
+    const report = await scene.restore(() => {
+      for (const suffix of ["", "-wal", "-shm"]) rmSync(`${scene.database}${suffix}`, { force: true });
+    });
+    expect(report.journal).toMatchObject({ batches: 1, orders: 3, named: 3 });
+    expect(scene.rows("SELECT order_id FROM owed_reads ORDER BY order_id")).toEqual(
+      ids
+        .slice(3)
+        .sort()
+        .map((order_id) => ({ order_id })),
+    );
+    await scene.run("updates");
+    const stored = scene.rows<{ order_id: string }>("SELECT order_id FROM orders").map((row) => row.order_id);
+    expect(stored).toEqual(expect.arrayContaining(ids));
+    expect(scene.rows("SELECT order_id FROM owed_reads")).toEqual([]);
+    expect((await scene.restore()).journal).toMatchObject({ named: 0 });
   });
 
   itWhole("gives what comes from it numbers of its own, beyond those that are lost", async () => {

@@ -159,6 +159,8 @@ export const restore = {
   restored: ({ database, at }: { database: string; at: string }) => `${database} was restored from the copy of ${at}.`,
   fromJournal: ({ batches, orders }: { batches: number; orders: number }) =>
     `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}.`,
+  journalNamed: ({ orders }: { orders: number }) =>
+    `${counted(orders, "order")} that batches of the journal name beside their lists will be read from the service.`,
   journalPartly: ({ batches, orders, unread }: { batches: number; orders: number; unread: number }) =>
     `From the journal: ${counted(batches, "batch", "batches")} with ${counted(orders, "new order")}, ${unread} that cannot be read yet.`,
   gap: ({ gap }: { gap: Said }) => `! ${gap}`,

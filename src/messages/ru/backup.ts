@@ -141,6 +141,7 @@ export const restore = {
     `${database}: ${orders}, последняя запись ${at}; база сохраняется под другим именем.`,
   restored: ({ database, at }) => `База ${database} восстановлена из копии: ${at}.`,
   fromJournal: ({ batches, orders }) => `Из журнала: пачек ${batches}, новых заказов в них ${orders}.`,
+  journalNamed: ({ orders }) => `Заказов, которые пачки журнала только называют, будет запрошено у сервиса: ${orders}.`,
   journalPartly: ({ batches, orders, unread }) =>
     `Из журнала: пачек ${batches}, новых заказов в них ${orders}; пока не читаются: ${unread}.`,
   gap: ({ gap }) => `! ${gap}`,
