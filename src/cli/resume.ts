@@ -2,7 +2,7 @@ import { coveredLosses, giveUpLost } from "../batches/delivery-rows.ts";
 import { acceptMetadata, listContradictions } from "../completeness/check-completeness.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { settleConfirms } from "../confirm/settle-confirms.ts";
+import { listConfirms, settleConfirms } from "../confirm/settle-confirms.ts";
 import { type Switched, switchAccount } from "../daemon/switch-account.ts";
 import type { HoldReason } from "../database/hold-names.ts";
 import type { Store } from "../database/store.ts";
@@ -103,6 +103,7 @@ function describe({ area, hold, lifted, asked, waiting, switched, effects }: Out
 
 function describeWaiting(area: string, { reason, command, unseen }: Waiting): Message {
   if (unseen !== undefined && reason === "observations") return m.command.moreNoticed({ names: unseen, command });
+  if (unseen !== undefined && reason === "confirms") return m.command.moreConfirms({ names: unseen, command });
   if (unseen !== undefined && reason === "answer") return m.command.moreForms({ area, items: unseen, command });
   if (unseen !== undefined) return m.command.lostSince({ area, at: unseen.join(", "), command });
   const ending = endingOf(reason);
@@ -148,7 +149,7 @@ function lift(store: Store, { area, hold }: { area: string; hold: string | undef
   if (area === "account" || area === "observations" || area === "confirms") {
     const isMeant = hold === undefined || hold === area;
     if (!isMeant) return { lifted: [], left: [] };
-    if (area === "confirms") return { lifted: settleConfirms(store, isoTime(systemClock.nowMs())), left: [] };
+    if (area === "confirms") return settle(store);
     if (area === "observations") return dismiss(store);
     return { lifted: ["account"], left: [], switched: switchAccount(store, loaded, systemClock.nowMs()) };
   }
@@ -176,6 +177,14 @@ function lift(store: Store, { area, hold }: { area: string; hold: string | undef
     while (clearSetAside(store, FEED_IDS[feed], ROWS_PER_STATEMENT) > 0);
   }
   return { lifted, left, effects };
+}
+
+function settle(store: Store): Lift {
+  const names = listConfirms(store);
+  const covered = { what: names.join("\n"), isShown: names.length <= 1 };
+  if (!mayDecide(store, "confirms", covered)) return { lifted: [], left: ["confirms"], unseen: names };
+  settleConfirms(store, isoTime(systemClock.nowMs()));
+  return { lifted: names, left: [] };
 }
 
 function dismiss(store: Store): Lift {

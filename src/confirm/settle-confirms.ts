@@ -44,19 +44,31 @@ export function countLarger(store: Store): { count: number; since: string | null
   return loadMetaJson<Larger>(store, "larger_confirms") ?? { count: 0, since: null };
 }
 
-/** Inside a transaction. Returns what was settled, in words for a person. A settled refusal stays in the row. */
-export function settleConfirms(store: Store, at: string): string[] {
+const REFUSED_HERE =
+  "state = 'refused' AND (account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
+
+/** The confirms about which a person may decide, in words. */
+export function listConfirms(store: Store): string[] {
   const refused = store
     .prepare<{ batch: string | null; receivedAt: string }>(
-      `UPDATE batches INDEXED BY batches_refused SET state = 'confirmed', confirmed_at = ?, order_ids = NULL
-       WHERE state = 'refused' AND (account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))
-       RETURNING service_batch_id AS batch, received_at AS receivedAt`,
+      `SELECT service_batch_id AS batch, received_at AS receivedAt FROM batches INDEXED BY batches_refused
+       WHERE ${REFUSED_HERE} ORDER BY id`,
     )
-    .all(at);
+    .all();
   const { newest = [] } = loadMetaJson<Larger>(store, "larger_confirms") ?? {};
-  deleteMeta(store, "larger_confirms");
   return [
     ...refused.map(({ batch, receivedAt }) => `refused ${batch ?? ""} ${receivedAt}`),
     ...newest.map(({ batch, at: confirmedAt, came, counted }) => `${counted} > ${came} ${batch ?? ""} ${confirmedAt}`),
   ].map((name) => name.replace("  ", " "));
+}
+
+/** Inside a transaction. A settled refusal stays in the row. */
+export function settleConfirms(store: Store, at: string): void {
+  store
+    .prepare(
+      `UPDATE batches INDEXED BY batches_refused SET state = 'confirmed', confirmed_at = ?, order_ids = NULL
+       WHERE ${REFUSED_HERE}`,
+    )
+    .run(at);
+  deleteMeta(store, "larger_confirms");
 }

@@ -156,4 +156,23 @@ describe("resume", () => {
     expect(await resume()).toMatchObject({ code: 2, out: expect.stringContaining("status kept") });
     expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("not shown any more (") });
   });
+
+  it("settles the confirms that were shown, and names all of several before it does", async () => {
+    const shop = await startHeld();
+    shop.write("DELETE FROM batches");
+    const refuse = (name: string) =>
+      shop.write(
+        `INSERT INTO batches (fingerprint, service_batch_id, received_at, order_count, state, order_ids)
+         VALUES ('${name}', '"${name}"', '${SINCE}', 1, 'refused', '[]')`,
+      );
+    const resume = () => shop.command("resume", "confirms");
+    refuse("b-1");
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("b-1") });
+    refuse("b-2");
+    refuse("b-3");
+    expect(await resume()).toMatchObject({ code: 2, out: expect.stringMatching(/b-2.*b-3/) });
+    refuse("b-4");
+    expect(await resume()).toMatchObject({ code: 2, out: expect.stringContaining("b-4") });
+    expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("confirms: settled") });
+  });
 });

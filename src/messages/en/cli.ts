@@ -88,6 +88,8 @@ export const command = {
     `observations: not shown any more (${names.join(", ")}).`,
   moreNoticed: ({ names, command }: { names: readonly string[]; command: string }) =>
     `observations: noticed at different times, so that not all may have been shown: ${names.join(", ")}. Nothing was changed. If you have seen all of it, give the command again: ${command}`,
+  moreConfirms: ({ names, command }: { names: readonly string[]; command: string }) =>
+    `confirms: more than one waits for a decision, so that not all may have been shown: ${names.join(", ")}. Nothing was changed. If you have compared all of them with the site, give the command again: ${command}`,
   confirmsSettled: ({ names }: { names: readonly string[] }) =>
     `confirms: settled (${names.join(", ")}). A batch that the service delivers again is confirmed again.`,
   nothingWaits: ({ name }: { name: string }) => `${name}: nothing waits for approval.`,

@@ -78,6 +78,8 @@ export const command = {
   observationsRead: ({ names }) => `observations: больше не показывается (${names.join(", ")}).`,
   moreNoticed: ({ names, command }) =>
     `observations: замечено в разное время, и показано могло быть не всё: ${names.join(", ")}. Ничего не изменено. Если вы видели всё, повторите команду: ${command}`,
+  moreConfirms: ({ names, command }) =>
+    `confirms: решения ждёт больше одного подтверждения, и показаны могли быть не все: ${names.join(", ")}. Ничего не изменено. Если вы сверили с сайтом все, повторите команду: ${command}`,
   confirmsSettled: ({ names }) =>
     `confirms: решено (${names.join(", ")}). Пачка, которую сервис выдаст снова, будет подтверждена снова.`,
   nothingWaits: ({ name }) => `${name}: разрешения ничто не ждёт.`,
