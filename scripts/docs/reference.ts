@@ -99,7 +99,7 @@ const SOURCES = `### Where rows may come from, and what that costs
   is kept grows by the whole table each time that the ERP fills it under other keys (a running number): put a column that keeps its
   value, the article's number, into \`key\`.
 - A table that is sent whole (\`scope: whole\`) is always complete: parents stand before their children in the same request. One record that the
-  service refuses keeps the whole table from the site, unless its answers name the refused records (\`result\`): \`status\` shows the hold.
+  service refuses keeps the whole table from the site, unless its answers name the refused records (\`result\`; with any 2xx, 400, 413 or 422): \`status\` shows the hold.
 `;
 
 const IMAGES = `A row of \`images\` names its image in \`source\`. With \`send: url\` rows are sent as they stand, addresses are never fetched, and a source
