@@ -1301,4 +1301,56 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "mayDecide", find: "told === digestOf", replace: "told !== digestOf" },
     "src/pass/shown.ts",
   ),
+  tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "an answer that no empty one was like before ends the mark of a delivery",
+    { in: "read", find: "loadDelivery(store) !== undefined", replace: "loadDelivery(store) === null" },
+    "src/orders/read-batch.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a page of the batch before completes the next one",
+    { in: "has", find: "if (found === undefined ||", replace: "if (found !== undefined ||" },
+    "src/orders/former-pages.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "an empty page that names another batch is taken for the next batch",
+    {
+      in: "#readOnce",
+      find: "!isEmpty && first !== undefined && page.batchId",
+      replace: "first !== undefined && page.batchId",
+    },
+    "src/orders/read-batch-pages.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a cursor of the next page is not followed",
+    { in: "turnOf", find: "if (isNamed && named !== undefined)", replace: "if (isNamed && named === null)" },
+    "src/completeness/list-metadata.ts",
+  ),
+  tested(
+    "test/feeds/push-trouble.test.ts",
+    "what waits for a time waits for the schedule of its feed",
+    { of: "#nextDue", does: "return {};" },
+    "src/feeds/push-imports.ts",
+  ),
+  tested(
+    "test/orders/removed-orders.test.ts",
+    "a newer record of a removed order is confirmed and stored nowhere",
+    { in: "planOrder", find: "if (!isNewer)", replace: 'if (!isNewer || (stored.removed && source !== "snapshot"))' },
+    "src/orders/plan-order.ts",
+  ),
+  tested(
+    "test/config/feed-level.test.ts",
+    "a deleted row is taken off sale in the form of a former template",
+    { in: "hasValue", find: "&& ![", replace: "|| ![" },
+    "src/config/feed-level.ts",
+  ),
+  tested(
+    "test/updates/follow-pages.test.ts",
+    "a change with the time of a full page is not looked for once its orders were read",
+    { in: "settleEqualTimestamps", find: "range === undefined ||", replace: "range !== undefined ||" },
+    "src/updates/cuts/equal-timestamps-rows.ts",
+  ),
 ];
