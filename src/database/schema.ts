@@ -672,6 +672,8 @@ export const openDelivery = sqliteTable("pull_mark", {
   behindMs: real("behind_ms"),
   askedAt: text("asked_at"),
   lostAt: text("lost_at"),
+  /** Without use now; it stays, because to drop a column SQLite reads all of the ERP's objects. */
+  toldAt: text("told_at"),
 });
 
 export const seenChanges = sqliteTable("seen_changes", {
