@@ -114,7 +114,7 @@ export class HoldGate {
     try {
       await commit(this.#context, signal, () => {
         for (const { hold, windowMs } of due) {
-          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + windowMs) });
+          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + this.#storedMs(hold, windowMs)) });
         }
       });
     } catch (error) {
@@ -135,8 +135,9 @@ export class HoldGate {
     const { store, clock } = this.#context;
     const nowMs = clock.nowMs();
     const now = isoTime(nowMs);
-    const ahead = this.#stopping(areas).flatMap(({ hold, windowMs }) => {
+    const ahead = this.#stopping(areas).flatMap(({ hold }) => {
       const { since, nextProbeAt } = hold;
+      const windowMs = BLOCKING[hold.reason] ?? null;
       if (windowMs === null || nextProbeAt === null || Date.parse(nextProbeAt) <= nowMs + windowMs) return [];
       const waitMs = this.#waitOf(hold, nextProbeAt, windowMs);
       // The probe of a hold that is due stores its next time.
@@ -166,8 +167,10 @@ export class HoldGate {
   async passed(admission: Admission, signal: AbortSignal): Promise<readonly HoldRow[]> {
     if (admission.state !== "probe") return [];
     const { holds } = admission;
+    const longer = holds.flatMap((hold) => this.#listLonger(hold));
     await commit(this.#context, signal, () => {
       for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
+      for (const { row } of longer) saveHold(this.#context.store, row);
       for (const hold of holds) {
         const refused = this.#refusedSince.get(keyOf(hold));
         if (refused !== undefined) saveHold(this.#context.store, ofFlow(refused));
@@ -183,7 +186,18 @@ export class HoldGate {
       for (const map of [this.#requestedUntilMs, this.#unsaved]) map.delete(key);
       for (const map of [this.#probeAtMs, this.#requestedUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
     }
+    for (const { row, untilMs } of longer) this.#probeAtMs.set(keyOf(row), untilMs);
     return holds;
+  }
+
+  /** Holds that are left of one of an area: of each flow whose own refusal asks for a longer wait. */
+  #listLonger(hold: HoldRow): { row: HoldRow; untilMs: number }[] {
+    const { clock } = this.#context;
+    return this.#ownOf(hold).flatMap(({ flow, untilMs }) => {
+      const leftMs = untilMs - clock.monotonicMs();
+      if (leftMs <= 0) return [];
+      return [{ row: { ...ofFlow({ flow, row: hold }), nextProbeAt: isoTime(clock.nowMs() + leftMs) }, untilMs }];
+    });
   }
 
   /**
@@ -268,19 +282,19 @@ export class HoldGate {
     const isProbeRefused =
       plan.scope === "area" &&
       this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
+    if (plan.probeAfterMs !== null && isShared(plan))
+      this.#ownUntilMs.set(`${key}\n${flowOf(areas)}`, clock.monotonicMs() + plan.probeAfterMs);
     const probeAfterMs =
       plan.probeAfterMs === null ? null : Math.min(plan.probeAfterMs, this.#windowOf(plan) ?? plan.probeAfterMs);
     const waitMs =
       probeAfterMs === null
         ? null
         : Math.max(probeAfterMs, (this.#requestedUntilMs.get(key) ?? 0) - clock.monotonicMs());
-    if (plan.probeAfterMs !== null && isShared(plan))
-      this.#ownUntilMs.set(`${key}\n${flowOf(areas)}`, clock.monotonicMs() + plan.probeAfterMs);
     const row: HoldRow = {
       area: plan.area,
       reason: plan.reason,
       since: [isoTime(now), ...(plan.scope === "area" ? replaced : []).map(({ since }) => since)].sort()[0] ?? "",
-      nextProbeAt: waitMs === null ? null : isoTime(now + waitMs),
+      nextProbeAt: waitMs === null ? null : isoTime(now + this.#storedMs(plan, waitMs)),
       detail: withTexts(describeFailure(error), client.hideSecrets),
       scope: plan.scope,
     };
@@ -378,14 +392,30 @@ export class HoldGate {
   #windowOf({ area, scope, reason }: Pick<HoldRow, "area" | "scope" | "reason">): number | null | undefined {
     const own = BLOCKING[reason];
     if (!isShared({ scope, reason }) || own === undefined || own === null) return own;
+    // After a restart it is not known which endpoint it is of.
+    if (this.#ownOf({ area, reason }).length === 0) return own;
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     const standing = [...new Set([area, ...flows])].flatMap((each) => this.#holdsOf(each));
     const windows = standing.flatMap((hold) => (SHARED.has(hold.reason) ? [BLOCKING[hold.reason] ?? own] : []));
     return Math.min(own, ...windows);
   }
 
+  /** What is saved is the longest wait of an endpoint, which counts after a restart. */
+  #storedMs(hold: Pick<HoldRow, "area" | "reason">, waitMs: number): number {
+    const nowMs = this.#context.clock.monotonicMs();
+    return Math.max(waitMs, ...this.#ownOf(hold).map(({ untilMs }) => untilMs - nowMs));
+  }
+
+  /** The flows that the hold of an area is of, with their own waits. */
+  #ownOf(hold: Pick<HoldRow, "area" | "reason">): { flow: string; untilMs: number }[] {
+    const prefix = `${keyOf(hold)}\n`;
+    return [...this.#ownUntilMs].flatMap(([key, untilMs]) =>
+      key.startsWith(prefix) ? [{ flow: key.slice(prefix.length), untilMs }] : [],
+    );
+  }
+
   #forgetOwn(hold: HoldRow): void {
-    for (const key of this.#ownUntilMs.keys()) if (key.startsWith(`${keyOf(hold)}\n`)) this.#ownUntilMs.delete(key);
+    for (const { flow } of this.#ownOf(hold)) this.#ownUntilMs.delete(`${keyOf(hold)}\n${flow}`);
   }
 
   #holdsOf(area: string): HoldRow[] {

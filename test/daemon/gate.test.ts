@@ -84,8 +84,13 @@ describe("a hold", () => {
     const next = await admit("orders");
     expect(next).toMatchObject({ state: "probe" });
     await gate.passed(next, SIGNAL);
-    expect(holds()).toEqual([]);
-    expect(await admit("orders", "updates")).toEqual({ state: "open" });
+    // The one with the longer wait stays alone.
+    expect(scopes(test)).toEqual([{ area: "updates", reason: "payment", scope: "flow" }]);
+    expect(await admit("orders", "statuses")).toEqual({ state: "open" });
+    test.clock.advance(20 * MINUTE_MS - 1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+    test.clock.advance(1);
+    expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
   });
 
   itWhole("of an area is probed sooner where an endpoint with a shorter wait is refused after it", async () => {
