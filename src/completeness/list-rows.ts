@@ -8,9 +8,7 @@ export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
 
 export const LISTS = new LearnedTopic<LearnedMetadata>("list", NOTHING_LEARNED);
 
-/**
- * A batch was confirmed although it may contain more than was served. A person is notified.
- */
+/** A batch was confirmed although it may contain more than was served. A person is notified. */
 export function withShortBatch(learned: LearnedMetadata, short: { at: string; what: string }): LearnedMetadata {
   return { ...learned, short: { batches: (learned.short?.batches ?? 0) + 1, ...short } };
 }

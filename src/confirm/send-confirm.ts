@@ -26,7 +26,7 @@ import {
   confirmNamesOrders,
   renderConfirm,
 } from "./confirm-form.ts";
-import { saveCoveredIds, saveUnconfirmedIds } from "./confirm-rows.ts";
+import { loadOthersOf, saveCoveredIds, saveUnconfirmedIds } from "./confirm-rows.ts";
 import type { ConfirmWaits, UnknownBecause } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
 
@@ -194,7 +194,7 @@ export class SendConfirm {
 
   /**
    * Finds a count below the size of the batch that equalled the size of earlier ones. A repeat may count only what is
-   * new, so nothing is learned from its counts.
+   * new, so nothing is learned from its counts, nor from those of a name that several batches share.
    */
   #findShort(
     { row, wasTried, named }: { row: BatchRow; wasTried: boolean; named: number },
@@ -204,7 +204,12 @@ export class SendConfirm {
     if (!this.#waits.mayBeUnknown(row)) return {};
     const size = idsServed(row);
     const short = this.#forms.findShort(counts, { size, isPart: true, needs: "two sizes" });
-    if (short === undefined) return wasTried ? {} : { counts, excess: this.#findExcess({ row, named }, counts) };
+    if (short === undefined) {
+      if (wasTried) return {};
+      const others = row.batchId === null ? [] : loadOthersOf(this.#context.store, row, this.#account);
+      const excess = this.#findExcess({ rows: [row, ...others], named }, counts);
+      return others.length > 0 ? { excess } : { counts, excess };
+    }
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
     return { short: { verdict: "retry", failure, isSaid: false, because: { count: short.name } } };
@@ -212,12 +217,20 @@ export class SendConfirm {
 
   /**
    * A count above the batch's size: a confirm of one batch then confirmed records that were not delivered. Those that the
-   * answer names are read by their ids.
+   * answer names are read by their ids. The confirm of a name that several batches share covers them all.
    */
-  #findExcess({ row, named }: { row: BatchRow; named: number }, counts: AnswerCounts): CountedOtherwise | undefined {
+  #findExcess(
+    { rows, named }: { rows: readonly BatchRow[]; named: number },
+    counts: AnswerCounts,
+  ): CountedOtherwise | undefined {
     if (!confirmNames(this.#form)) return undefined;
-    return this.#forms.findExcess(counts, Math.max(row.orderCount, idsServed(row), named));
+    const came = rows.map((each) => Math.max(each.orderCount, idsServed(each)));
+    return this.#forms.findExcess(counts, Math.max(sumOf(came), named));
   }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** Whether the service refused this confirm only, did not act on it, and did not ask all requests to wait. */
