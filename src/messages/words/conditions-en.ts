@@ -174,7 +174,7 @@ export const conditionsEn = {
   larger_confirms: {
     text: ({ count, since }: Counted) =>
       `${counted(count, "confirm")} since ${since} answered with more orders than had come: the service may have confirmed orders that it will not deliver.`,
-    next: "Compare the orders from a quarter of an hour before that time on with the site, and enter by hand what is missing. Which confirms: SELECT value FROM meta WHERE key = 'larger_confirms'. Then:",
+    next: "Compare the orders from a quarter of an hour before that time on with the site, and enter by hand what is missing. The log names each batch, and so does the command. Then:",
     recovery: () => "confirms of more orders than came: nothing is left of it.",
   },
   large_confirms: counts(
