@@ -434,6 +434,66 @@ describe("the guard", () => {
   });
 });
 
+describe("the guard of a feed without a number to sell", () => {
+  const own = { record: { sku: "{sku}", state: "{unit}" }, on_delete: { state: "archived" } };
+  const TO_OFF = "UPDATE products SET active = 0, unit = 'archived' WHERE";
+
+  async function startCatalog(more: object = {}) {
+    const imports = { catalog: { path: "/api/v1/import/catalog", delete_after: "1s", ...more } };
+    const test = await startFeeds({ settings: { imports }, arm: ["catalog"] });
+    const add = test.erp.prepare("INSERT INTO products (sku, name, unit, active) VALUES (?, 'n', 'pcs', 1)");
+    for (let row = 0; row < 100; row++) add.run(`S${row + 100}`);
+    await test.run("catalog");
+    const off = () =>
+      Object.values(test.site("catalog")).filter((one) => {
+        const { active, state } = one as { active?: boolean; state?: string };
+        return active === false || state === "archived";
+      }).length;
+    return Object.assign(test, { off });
+  }
+
+  it("holds rows that go to what a deleted one sends", async () => {
+    const { erp, run, off, holds, bridge, rows } = await startCatalog();
+    erp.exec(`${TO_OFF} true`);
+    await run("catalog");
+    expect([off(), holds()]).toEqual([0, [{ area: "catalog", reason: "guard" }]]);
+    expect(bridge.store.write(() => approveGuarded(bridge.store, "catalog"))).toBe(100);
+    await run("catalog");
+    expect([off(), holds()]).toEqual([100, []]);
+    expect(rows("SELECT live_count AS live FROM feeds WHERE name = 'catalog'")).toEqual([{ live: 0 }]);
+  });
+
+  itWhole.each([
+    { name: "the default", more: {} },
+    { name: "a template of one's own", more: own },
+    { name: "a table that is sent whole", more: { scope: "whole" } },
+  ])("counts them together with rows that are deleted: $name", async ({ more }) => {
+    const { erp, run, minutes, minute, off, holds, site } = await startCatalog(more);
+    erp.exec(`${TO_OFF} sku < 'S120'`);
+    erp.exec("DELETE FROM products WHERE sku >= 'S185'");
+    for (let passed = 0; passed < 3; passed++) await minute("catalog");
+    expect(holds()).toEqual([{ area: "catalog", reason: "guard" }]);
+    const before = off();
+    erp.exec("UPDATE products SET name = 'other', article = 'x' WHERE sku = 'S150'");
+    await minute("catalog");
+    expect([off(), Object.keys(site("catalog")).length]).toEqual([before, 100]);
+    void minutes;
+    void run;
+  });
+
+  itWhole("counts no row that is off already, also one that an earlier version counted as on sale", async () => {
+    const { erp, run, off, holds, bridge, minute } = await startCatalog();
+    erp.exec(`${TO_OFF} sku < 'S125'`);
+    await run("catalog");
+    expect([off(), holds()]).toEqual([25, []]);
+    bridge.store.write(() => bridge.store.db.exec("UPDATE feed_sent SET live = 1"));
+    erp.exec("UPDATE products SET name = 'other' WHERE sku < 'S125'");
+    erp.exec(`${TO_OFF} sku BETWEEN 'S125' AND 'S128'`);
+    await minute("catalog");
+    expect([off(), holds()]).toEqual([29, []]);
+  });
+});
+
 describe("an upgrade", () => {
   it.each([true, false])("lets nothing go that the guard held (%s) or had not looked at", (isHeld) => {
     const folder = tempFolder("guard");

@@ -1,5 +1,5 @@
 import { compareDecimals, parseDecimal } from "../../answers/decimal.ts";
-import type { RecordPlace } from "../../config/feed-level.ts";
+import { applyDeletion, type RecordPlace } from "../../config/feed-level.ts";
 import type { Message } from "../../messages/message.ts";
 import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "../feed.ts";
 
@@ -87,8 +87,9 @@ export function prioritize(
   known: FeedKeyState,
 ): { isDrop: boolean; priority: number } {
   const level = parseDecimal(levelOf(rules, record) ?? "");
-  if (level === undefined)
-    return { isDrop: false, priority: isOffSale(rules, record, known) ? PRIORITY.zero : PRIORITY.rest };
+  if (level === undefined && isOffSale(rules, record, known))
+    return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
+  if (level === undefined) return { isDrop: false, priority: PRIORITY.rest };
   if (level.coefficient <= 0n) return { isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
   const before = known.sent === undefined ? undefined : parseDecimal(levelOf(rules, known.sent.record) ?? "");
   const isLess = before !== undefined && compareDecimals(level, before) < 0;
@@ -97,21 +98,26 @@ export function prioritize(
 
 /** Whether the record equals that of a deleted row, such as of a deactivated article, and the site may have the article. */
 function isOffSale(rules: FeedRules, record: string, { sent, outbox }: FeedKeyState): boolean {
-  if (rules.scope === "whole" || (sent === undefined && (outbox?.flightRecord ?? null) === null)) return false;
-  const deletion = renderDeletion(rules, record);
-  return deletion !== undefined && isSameRecord(record, deletion);
+  if (sent === undefined && (outbox?.flightRecord ?? null) === null) return false;
+  return isDeletion(rules, record);
+}
+
+/** Whether a record without a level is what its row sends when it is deleted: that of a deactivated article. */
+function isDeletion({ deletion }: FeedRules, record: string): boolean {
+  return deletion !== null && isSameRecord(record, applyDeletion(deletion, record, []));
 }
 
 /** Whether the site sells the article, or may sell it because of an unanswered request. */
 function isOnSite(rules: FeedRules, { sent, outbox }: FeedKeyState): boolean {
-  if (sent?.live) return true;
+  // Earlier versions counted deactivated articles as live.
+  if (sent?.live && isLive(rules, sent)) return true;
   const doubt = outbox?.flightRecord ?? null;
   return doubt !== null && isLive(rules, { record: doubt, gone: false });
 }
 
-/** Whether a record is on sale: not deleted, and above zero where it has a quantity. */
+/** Whether a record is on sale: not deleted, above zero where it has a quantity, else not deactivated. */
 export function isLive(rules: FeedRules, sent: { record: string; gone: boolean }): boolean {
   if (sent.gone) return false;
   const level = parseDecimal(levelOf(rules, sent.record) ?? "");
-  return level === undefined || level.coefficient > 0n;
+  return level === undefined ? !isDeletion(rules, sent.record) : level.coefficient > 0n;
 }
