@@ -8,7 +8,7 @@ import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { loadWatermark, requestRead, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { NO_ORDER } from "./echo-rows.ts";
 
 /** Reads of such orders that no pass has tried yet: the next one reads other orders as well. */
@@ -19,10 +19,12 @@ const QUEUED_MAX = 200;
 const FIRST_MAX = FAILURES_IN_ROW_MAX - 1;
 
 /**
- * Queues a read of the order, if not too many of such orders are queued already. Inside a transaction.
+ * Queues a read of the order, if not too many of such orders are queued already. Not before the first pull, where following changes
+ * begins: a change between the read and the pull would be missed. Inside a transaction.
  * @param orderId as the ERP writes it
  */
 export function requestUnstored(store: Store, orderId: string, at: string): void {
+  if (loadWatermark(store, UPDATES_STREAM) === undefined && !hasBatches(store)) return;
   const { queued, untried, isFirst } = onlyRow(
     store
       .prepare<{ queued: number; untried: number; isFirst: 0 | 1 }>(
@@ -33,6 +35,10 @@ export function requestUnstored(store: Store, orderId: string, at: string): void
   );
   if (queued >= (isFirst === 1 ? FIRST_MAX : QUEUED_MAX) || untried >= UNTRIED_MAX) return;
   requestRead(store, { orderId: orderId.toLowerCase(), serviceId: orderId }, at);
+}
+
+function hasBatches(store: Store): boolean {
+  return store.prepare("SELECT 1 FROM batches LIMIT 1").get() !== undefined;
 }
 
 /**

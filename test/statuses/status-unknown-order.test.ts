@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
+import { requestUnstored } from "../../src/orders/unstored-requests.ts";
+import { startTestBridge } from "../support/bridge.ts";
 import { NO_SUCH_ORDER, WEB_PAGE_404 } from "../support/ill-orders.ts";
 import { type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { itWhole } from "../support/whole.ts";
@@ -40,6 +42,17 @@ describe("a status for an order that is not stored", () => {
     expect(bridge.request(asked).state).toBe("sent");
     expect(bridge.effects(id)).toEqual(["shipped"]);
     expect(bridge.order(id)).toBeDefined();
+  });
+
+  it("is not asked about before the first pull, where following changes begins", async () => {
+    const t = await startTestBridge();
+    const request = () => {
+      t.bridge.store.write(() => requestUnstored(t.bridge.store, UNKNOWN, "2026-03-01T12:00:00.000Z"));
+      return t.rows("SELECT order_id FROM owed_reads");
+    };
+    expect(request()).toEqual([]);
+    await t.run("orders");
+    expect(request()).toEqual([{ order_id: UNKNOWN }]);
   });
 
   itWhole("is not sent where the order was cancelled before it came", async () => {
