@@ -685,6 +685,8 @@ function checkStatus(world: World): void {
     // What is owed without a lasting reason has failed this look before (`listOwed`).
     queuedReads: { times: [], why: null },
     unsettledRequests: [],
+    // What an answer has counted, true or not, waits for a person who compares.
+    largerConfirms: { count: 0, since: null },
     flows: loaded.flows.map((flow) => ({
       ...flow,
       ...(isRightlyFailing(world, flow.flow) && { failingSince: null, isStale: false }),
