@@ -40,10 +40,6 @@ export function saveLarger(store: Store, larger: LargerConfirm): void {
   } satisfies Larger);
 }
 
-export function countLarger(store: Store): { count: number; since: string | null } {
-  return loadMetaJson<Larger>(store, "larger_confirms") ?? { count: 0, since: null };
-}
-
 const REFUSED_HERE =
   "state = 'refused' AND (account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
 

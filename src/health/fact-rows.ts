@@ -8,7 +8,6 @@ import { eq, getViewSelectedFields } from "drizzle-orm";
 import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
 import { type DiskSpace, readDiskSpace } from "../backup/space-rule.ts";
 import type { ServedUnnamed } from "../confirm/confirm-rows.ts";
-import { countLarger } from "../confirm/settle-confirms.ts";
 import { journalSince } from "../database/file/foreign-journal.ts";
 import { problemOf } from "../database/log/progress.ts";
 import { progressOf, readNote } from "../database/log/progress-note.ts";
@@ -286,6 +285,8 @@ function countUnreadableTimes(store: Store): number {
  * Reads all facts. Those that cannot be read because another program changed the bridge's schema are left out, and
  * `changed` names the objects.
  */
+const NO_LARGER = { count: 0, since: null };
+
 export function loadFacts(store: Store): Facts {
   const changed = loadChanged(store);
   const read = <T>(query: () => T, unknown: T): T => {
@@ -313,7 +314,7 @@ export function loadFacts(store: Store): Facts {
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
     failedConfirms: count(FAILED_CONFIRMS),
-    largerConfirms: countLarger(store),
+    largerConfirms: loadMetaJson<{ count: number; since: string | null }>(store, "larger_confirms") ?? NO_LARGER,
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
