@@ -98,6 +98,7 @@ export class UnusualEmptyError extends BridgeError {
   }
 }
 
+/** See {@link CompletenessCheck.judge}. */
 interface JudgeOptions {
   mustList?: (isStanding: boolean) => boolean;
   isCovered?: boolean;

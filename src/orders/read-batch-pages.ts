@@ -150,12 +150,12 @@ export class BatchPagesReader {
       if (answer.oldBy !== undefined) throw new BridgeError("answer_unreadable", m.orders.pageOld);
       // Until it is known to be of this batch, it is as any other answer that may not be served again.
       if (first === undefined) this.#pages.wait(answer);
-      const page = await this.#reader.readPage(answer, this.#signal);
-      if (first === undefined && isAnother(page, batch)) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (isRepeated(page, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
-      // It holds nothing of this batch.
-      if (first !== undefined && this.#former.has(digestOf(page), digestOf(first)))
-        Object.assign(page, { records: [], empty: 1 });
+      const served = await this.#reader.readPage(answer, this.#signal);
+      if (first === undefined && isAnother(served, batch)) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
+      if (isRepeated(served, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      const isFormer = first !== undefined && this.#former.has(digestOf(served), digestOf(first));
+      // A page of a former batch holds nothing of this one.
+      const page = isFormer ? { ...served, records: [], empty: 1 } : served;
       const isEmpty = page.records.length === 0;
       const isStored = isEmpty || before?.bodies.has(digestOf(page));
       if (!isStored) await this.#pages.store(page, answer);
