@@ -42,7 +42,7 @@ async function expectRefused(shop: Shop, words: string): Promise<void> {
     expect([command, code]).toEqual([command, 78]);
     expect(said, command).toContain(words);
     expect(said, command).toContain(
-      "erp-bridge restore FILE. To begin anew without its orders: erp-bridge init --force.",
+      "erp-bridge restore FILE brings back a copy, and erp-bridge init --force begins anew without its orders.",
     );
     expect(said, command).not.toMatch(/at the first|can be read/);
   }

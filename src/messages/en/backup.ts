@@ -177,7 +177,7 @@ export const restore = {
   confirmedSince:
     "Orders that were confirmed since and are not in the database now will not be handed out again; of these, updates bring back only those that change.",
   newestComesBack: ({ copy }: { copy: string }) =>
-    `What the newest copy and backup.journal hold comes back with the daemon stopped and: erp-bridge restore ${copy}.`,
+    `With the daemon stopped, erp-bridge restore ${copy} brings back what the newest copy and backup.journal hold.`,
   compareNewest:
     "Compare the newest orders on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",
   wasRestored: "a backup was restored",

@@ -65,7 +65,7 @@ export const daemon = {
   madeByOther: ({ file }: { file: string }) =>
     `There was a database before, and ${file} is not it: another program has made this file, as the first one does that opens a database that is gone.`,
   bringCopy: ({ copy }: { copy: string }) =>
-    `Correct database.path, or bring back a copy: erp-bridge restore ${copy}. To begin anew without its orders: erp-bridge init --force.`,
+    `Correct database.path. If it is right, erp-bridge restore ${copy} brings back a copy, and erp-bridge init --force begins anew without its orders.`,
   copyName: "FILE",
   historyStays: "Old history stays, because the service does not confirm this machine's time.",
   formerMapping: "The running daemon still reads orders with the former mapping.",

@@ -91,7 +91,7 @@ export const database = {
   closeOthers: "Close other programs that use the database and try again.",
   notDatabase: ({ file }: { file: string }) => `${file} is not an SQLite database, or its first page is damaged.`,
   restoreIfRight: ({ copy }: { copy: string }) =>
-    `Check database.path; if it is right, restore a backup: erp-bridge restore ${copy}.`,
+    `Check database.path; if it is right, restore a backup: erp-bridge restore ${copy}`,
   logRemovedOpen: ({ file }: { file: string }) =>
     `The write-ahead log of ${file} was removed, and another program still has the database open.`,
   closeHolders:
@@ -131,7 +131,7 @@ export const database = {
   finishRestore: "Start the daemon, or run erp-bridge restore again: either finishes it, and nothing is lost.",
   filesTaken: ({ file }: { file: string }) => `The files of ${file} were taken from under the running bridge.`,
   heldSaved: ({ copy }: { copy: string }) =>
-    `What it held was saved: erp-bridge restore ${copy}. If it is not wanted, move that file away.`,
+    `What it held was saved. Move that file away if it is not wanted; otherwise: erp-bridge restore ${copy}`,
   notWritable: ({ file, rights }: { file: string; rights: Said }) =>
     `${file} or its folder may not be written (${rights}).`,
   notReadable: ({ file, rights }: { file: string; rights: Said }) =>

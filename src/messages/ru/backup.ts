@@ -158,7 +158,7 @@ export const restore = {
   confirmedSince:
     "Подтверждённые с тех пор заказы, которых теперь нет в базе, больше не выдаются; из них вернутся только те, что изменятся.",
   newestComesBack: ({ copy }) =>
-    `То, что есть в последней копии и в backup.journal, вернёт при остановленной службе команда erp-bridge restore ${copy}.`,
+    `При остановленной службе команда erp-bridge restore ${copy} вернёт то, что есть в последней копии и в backup.journal.`,
   compareNewest:
     "Сверьте последние заказы на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",
   wasRestored: "восстановлена резервная копия",

@@ -47,7 +47,7 @@ export const daemon = {
   madeByOther: ({ file }) =>
     `База данных уже была, но ${file} — не она: этот файл создала другая программа, как делает любая, которая первой открывает пропавшую базу.`,
   bringCopy: ({ copy }) =>
-    `Исправьте database.path или верните копию: erp-bridge restore ${copy}. Начать заново без её заказов: erp-bridge init --force.`,
+    `Исправьте database.path. Если он верен, erp-bridge restore ${copy} вернёт копию, а erp-bridge init --force начнёт заново без её заказов.`,
   copyName: "ФАЙЛ",
   historyStays: "Старая история остаётся: сервис не подтверждает время этой машины.",
   formerMapping: "Работающая служба читает заказы ещё по прежнему сопоставлению.",

@@ -83,7 +83,7 @@ export const database = {
   closeOthers: "Закройте другие программы, работающие с базой, и повторите.",
   notDatabase: ({ file }) => `${file}: это не база SQLite или повреждена её первая страница.`,
   restoreIfRight: ({ copy }) =>
-    `Проверьте database.path; если он верен, восстановите резервную копию: erp-bridge restore ${copy}.`,
+    `Проверьте database.path; если он верен, восстановите резервную копию: erp-bridge restore ${copy}`,
   logRemovedOpen: ({ file }) => `Журнал базы ${file} удалён, а база ещё открыта в другой программе.`,
   closeHolders:
     "Закройте программы, в которых она открыта (их назовёт lsof): они сохранят то, что у них есть. Никогда не удаляйте -wal и -shm.",
@@ -119,7 +119,7 @@ export const database = {
   finishRestore:
     "Запустите службу или снова erp-bridge restore: любое из двух завершит замену, и ничего не потеряется.",
   filesTaken: ({ file }) => `Файлы базы ${file} были убраны во время работы программы.`,
-  heldSaved: ({ copy }) => `Данные сохранены: erp-bridge restore ${copy}. Если они не нужны, уберите этот файл.`,
+  heldSaved: ({ copy }) => `Данные сохранены. Если они не нужны, уберите этот файл, иначе: erp-bridge restore ${copy}`,
   notWritable: ({ file, rights }) => `${file}: нет права записи в файл или каталог (${rights}).`,
   notReadable: ({ file, rights }) => `${file}: нет права чтения файла или каталога (${rights}).`,
   earlierOne: "более ранней",
