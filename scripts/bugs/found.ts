@@ -1101,7 +1101,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/reused-names.test.ts",
     "a part of a batch that names what it leaves out shows that everything was served again",
-    { in: "#saveBatch", find: "read.namesOthers !== true &&", replace: "" },
+    { in: "#saveBatch", find: "(read.others ?? 0) === 0 &&", replace: "" },
     "src/orders/write-batch.ts",
   ),
   tested(

@@ -29,6 +29,8 @@ export interface StoredBatch {
   seenBefore: boolean;
   /** It came with the last answer, not from a kept body. */
   isServed?: boolean;
+  /** Number of orders that its answer names beside the list. */
+  others?: number | undefined;
   /** With it, everything that `endWithBacklog` waits for has come. */
   isLast?: boolean;
 }

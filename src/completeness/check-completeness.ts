@@ -315,12 +315,6 @@ export class CompletenessCheck {
     await this.#save(before, learned, signal);
   }
 
-  /** Whether the answer names orders beside its list that are not in it: its batch may be more than the list shows. */
-  namesOthers(answer: ListMetadata, listed: () => Ids): boolean {
-    const learned = LISTS.load(this.#context.store, this.#endpoint);
-    return this.#named.namesOthers({ learned, answer }, listed);
-  }
-
   /** The orders that the answer names beside its list and that are not in it. */
   others(answer: ListMetadata, listed: () => Ids): NamedOrder[] {
     const learned = LISTS.load(this.#context.store, this.#endpoint);

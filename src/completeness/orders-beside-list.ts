@@ -81,15 +81,7 @@ export class OrdersBesideList {
     return { learned: next, answer: { ...answer, fields: judged }, missing: missing.filter(isIds) };
   }
 
-  /** Whether the answer names orders beside its list that are not in it, known ones or not. */
-  namesOthers(
-    { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
-    listed: () => Pick<ReadonlySet<string>, "has">,
-  ): boolean {
-    return this.others({ learned, answer }, listed).length > 0;
-  }
-
-  /** The orders that the answer names beside its list and that are not in it. */
+  /** The orders that the answer names beside its list and that are not in it, known ones or not. */
   others(
     { learned, answer }: { learned: LearnedMetadata; answer: ListMetadata },
     listed: () => Pick<ReadonlySet<string>, "has">,
@@ -98,7 +90,8 @@ export class OrdersBesideList {
     const fields = answer.fields.filter((field) => namesOrders(field) && isMeant(field));
     if (fields.length === 0) return [];
     const own = listed();
-    return fields.flatMap((field) => [...ordersOf(field).values()].filter(({ orderId }) => !own.has(orderId)));
+    const named = new Map(fields.flatMap((field) => [...ordersOf(field)]));
+    return [...named.values()].filter(({ orderId }) => !own.has(orderId));
   }
 
   /** Whether each of these was requested from the service, and does not exist there. */

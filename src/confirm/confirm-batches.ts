@@ -289,12 +289,15 @@ export class ConfirmBatches {
    * @returns the outcome, where the confirm was sent, or cannot be made
    * @throws BridgeError where the whole service fails: credentials, rate limit, no connection
    */
-  async confirm({ row, seenBefore, isServed = false }: StoredBatch, pass: PullPass): Promise<Outcome | undefined> {
+  async confirm(
+    { row, seenBefore, isServed = false, others }: StoredBatch,
+    pass: PullPass,
+  ): Promise<Outcome | undefined> {
     const { store } = this.#context;
     // Another account may have a different batch of the same name, which was never read.
     if (!isServedBy(row, this.#account)) return undefined;
     if (isServed) this.#servedIn = pass;
-    if (isServed) this.#waits.noteServed(row);
+    if (isServed) this.#waits.noteServed(row, others);
     if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store))

@@ -73,6 +73,8 @@ export class ConfirmWaits {
   readonly #short = new Set<number>();
   /** Batches whose confirm was certainly refused to this process. */
   readonly #refused = new Set<number>();
+  /** Of the batches that are confirmed next, the orders that their answers name beside the list. */
+  readonly #others = new Map<number, number>();
   /** See {@link ConfirmTimes.repeats}. */
   readonly #repeats = new Map<number, number>();
   /** See {@link countGone}. */
@@ -350,7 +352,8 @@ export class ConfirmWaits {
   }
 
   /** A batch that is served has not been confirmed, whatever the outcome of the attempt was, nor has another one of its orders. */
-  noteServed(row: BatchRow): void {
+  noteServed(row: BatchRow, others = 0): void {
+    if (others > 0) this.#others.set(row.id, others);
     if (this.#unknown.size + this.#repeats.size + this.#gone.size === 0) return;
     const served = idsOf(row);
     for (const counted of [this.#repeats, this.#gone]) {
@@ -408,6 +411,11 @@ export class ConfirmWaits {
     this.#named.set(batchId, key);
   }
 
+  /** Number of orders that the batch's answer named beside its list. */
+  othersOf(id: number): number {
+    return this.#others.get(id) ?? 0;
+  }
+
   forget(id: number): void {
     const key = confirmNames(this.#form) ? id : 0;
     const saved = [
@@ -420,6 +428,7 @@ export class ConfirmWaits {
     this.#isUnsaved ||= saved.includes(true);
     this.#unusual.delete(id);
     this.#short.delete(id);
+    this.#others.delete(id);
     this.#unreached.delete(key);
   }
 }

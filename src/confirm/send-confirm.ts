@@ -194,7 +194,8 @@ export class SendConfirm {
 
   /**
    * Finds a count below the size of the batch that equalled the size of earlier ones. A repeat may count only what is
-   * new, so nothing is learned from its counts, nor from those of a name that several batches share.
+   * new, so nothing is learned from its counts, nor from those of a name that several batches share or of a batch with
+   * orders beside its list.
    */
   #findShort(
     { row, wasTried, named }: { row: BatchRow; wasTried: boolean; named: number },
@@ -208,7 +209,7 @@ export class SendConfirm {
       if (wasTried) return {};
       const others = row.batchId === null ? [] : loadOthersOf(this.#context.store, row, this.#account);
       const excess = this.#findExcess({ rows: [row, ...others], named }, counts);
-      return others.length > 0 ? { excess } : { counts, excess };
+      return others.length + this.#waits.othersOf(row.id) > 0 ? { excess } : { counts, excess };
     }
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
@@ -224,7 +225,7 @@ export class SendConfirm {
     counts: AnswerCounts,
   ): CountedOtherwise | undefined {
     if (!confirmNames(this.#form)) return undefined;
-    const came = rows.map((each) => Math.max(each.orderCount, idsServed(each)));
+    const came = rows.map((each) => Math.max(each.orderCount, idsServed(each)) + this.#waits.othersOf(each.id));
     return this.#forms.findExcess(counts, Math.max(sumOf(came), named));
   }
 }

@@ -70,8 +70,8 @@ export interface ReadBatch {
   matched: OrderField[];
   /** What the answer says beside its orders: an error, or that there are more of them. */
   error: BridgeError | undefined;
-  /** The answer names orders beside its list: it shows nothing of what else the service has served. */
-  namesOthers?: boolean;
+  /** Number of orders that the answer names beside its list; with any it shows nothing of what else was served. */
+  others?: number;
   /** Where the batch goes on, of which the confirm covers the whole. */
   next: Query | undefined;
   /** Asks for its first page once more, where its pages are counted. */
@@ -162,9 +162,10 @@ export class BatchReader {
     const error = list.error === undefined ? shortfall : reportedError(list.error);
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
     const { query, first: again, last, isElsewhere } = next ?? {};
-    const namesOthers = this.#completeness.namesOthers(metadata, () => listedIn(read.records));
-    this.#onNamed?.(this.#completeness.others(metadata, () => listedIn(read.records)));
-    return { ...read, orderIds, head: answer, error, namesOthers, empty, next: query, again, last, isElsewhere };
+    const ordersBeside = this.#completeness.others(metadata, () => listedIn(read.records));
+    this.#onNamed?.(ordersBeside);
+    const others = ordersBeside.length;
+    return { ...read, orderIds, head: answer, error, others, empty, next: query, again, last, isElsewhere };
   }
 
   async #judgeBatch(

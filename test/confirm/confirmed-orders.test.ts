@@ -65,41 +65,48 @@ describe("an order that is confirmed before it was served", () => {
     expect(loadFacts(t.bridge.store).largerConfirms).toEqual({ count: 0, since: null });
   });
 
-  itWhole("is not told of where the confirm covers two batches of one name that are both stored", async () => {
-    const t = await startTestBridge();
-    const { service } = t.sandbox;
-    const handle = service.handle.bind(service);
-    const orderOf = (n: number) => ({
-      order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}`,
-      status: "new",
-      items: [],
-    });
-    let [batch, status, confirmed]: [object, number, number] = [{ orders: [] }, 200, 1];
-    service.handle = (request) => {
-      const isPull = request.path.endsWith("/orders");
-      if (!isPull && !request.path.endsWith("/confirm")) return handle(request);
-      const body = Buffer.from(JSON.stringify(isPull ? batch : { success: true, confirmed }));
-      return {
-        status: isPull ? 200 : status,
-        headers: { "content-type": "application/json" },
-        body,
-        delivery: { kind: "plain" },
+  itWhole(
+    "is not told of where the confirm covers two batches of one name, or an order that was named beside the list",
+    async () => {
+      const t = await startTestBridge();
+      const { service } = t.sandbox;
+      const handle = service.handle.bind(service);
+      const orderOf = (n: number) => ({
+        order_id: `7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a${10 + n}`,
+        status: "new",
+        items: [],
+      });
+      let [batch, status, confirmed]: [object, number, number] = [{ orders: [] }, 200, 1];
+      service.handle = (request) => {
+        const isPull = request.path.endsWith("/orders");
+        if (!isPull && !request.path.endsWith("/confirm")) return handle(request);
+        const body = Buffer.from(JSON.stringify(isPull ? batch : { success: true, confirmed }));
+        return {
+          status: isPull ? 200 : status,
+          headers: { "content-type": "application/json" },
+          body,
+          delivery: { kind: "plain" },
+        };
       };
-    };
-    const deliver = async (name: string, n: number, answer: [number, number]) => {
-      batch = { batch_id: name, orders: [orderOf(n)] };
-      [status, confirmed] = answer;
-      t.clock.advance(60_000);
-      await t.run("orders");
-    };
-    await deliver("a", 0, [200, 1]);
-    await deliver("day", 1, [500, 0]);
-    await deliver("day", 2, [200, 2]);
-    expect(t.rows("SELECT state FROM batches")).toEqual(Array(3).fill({ state: "confirmed" }));
-    expect(loadFacts(t.bridge.store).largerConfirms?.count).toBe(0);
-    await deliver("b", 3, [200, 2]);
-    expect(loadFacts(t.bridge.store).largerConfirms?.count).toBe(1);
-  });
+      const deliver = async (name: string, n: number, answer: [number, number], beside: object = {}) => {
+        batch = { batch_id: name, orders: [orderOf(n)], ...beside };
+        [status, confirmed] = answer;
+        t.clock.advance(60_000);
+        await t.run("orders");
+      };
+      await deliver("a", 0, [200, 1]);
+      await deliver("day", 1, [500, 0]);
+      await deliver("day", 2, [200, 2]);
+      expect(t.rows("SELECT state FROM batches")).toEqual(Array(3).fill({ state: "confirmed" }));
+      expect(loadFacts(t.bridge.store).largerConfirms?.count).toBe(0);
+      // The answer names an order beside its list that is stored already.
+      const skipped = orderOf(2).order_id;
+      await deliver("b", 3, [200, 2], { skipped: [skipped] });
+      expect(loadFacts(t.bridge.store).largerConfirms?.count).toBe(0);
+      await deliver("c", 4, [200, 3], { skipped: [skipped] });
+      expect(loadFacts(t.bridge.store).largerConfirms?.count).toBe(1);
+    },
+  );
 
   itWhole("is not looked for where the ids that an answer names are none of orders", async () => {
     let at = 0;

@@ -669,6 +669,7 @@ function checkStatus(world: World): void {
     snapshot: "updates",
     payload: "reconcile",
   };
+  const larger = loaded.largerConfirms ?? { count: 0, since: null };
   const facts: Facts = {
     ...loaded,
     refusedRequests: loaded.refusedRequests - refusedRequests(world).length,
@@ -685,8 +686,8 @@ function checkStatus(world: World): void {
     // What is owed without a lasting reason has failed this look before (`listOwed`).
     queuedReads: { times: [], why: null },
     unsettledRequests: [],
-    // What an answer has counted, true or not, waits for a person who compares.
-    largerConfirms: { count: 0, since: null },
+    // Orders that a confirm covered and that no list had shown wait for a person who compares.
+    largerConfirms: { ...larger, count: Math.max(larger.count - world.orders.largerConfirms, 0) },
     flows: loaded.flows.map((flow) => ({
       ...flow,
       ...(isRightlyFailing(world, flow.flow) && { failingSince: null, isStale: false }),

@@ -68,6 +68,10 @@ export class OrderInvariants {
   /** Ids, as they were written, of batches and orders that reached the bridge whole. */
   readonly #receivedBatches = new Set<string>();
   readonly #receivedIds = new Set<string>();
+  /** What was received as orders since the last confirm that the service carried out. */
+  #sinceConfirm = "";
+  /** Number of confirms that the service carried out for more orders than it had delivered. */
+  largerConfirms = 0;
   #lastEvent = 0;
   /** Rows as they were looked at last. */
   readonly #looked = new Map<string, { payload: string; isRemoved: number; record: object }>();
@@ -166,6 +170,7 @@ export class OrderInvariants {
     if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300) return;
     // Orders that stand beside an error are stored, and a confirm that names orders may name them.
     const isBesideError = fate?.kind === "lie" && fate.lie.body === "error beside" && fate.lie.when === "after";
+    this.#sinceConfirm += told.body.toLowerCase();
     if (!told.isReadable && !(isBesideError && this.#scene.forms.confirm === "order_ids")) return;
     for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");
     for (const [, literal] of told.body.matchAll(/"order_id":("[^"]*"|\d+)/g)) this.#receivedIds.add(literal ?? "");
@@ -175,6 +180,8 @@ export class OrderInvariants {
   onEntry({ effect }: LedgerEntry) {
     if (effect?.kind !== "confirmed") return;
     for (const id of effect.orderIds) this.#scene.journal.confirmed.add(id);
+    if (!effect.orderIds.every((id) => this.#sinceConfirm.includes(id.toLowerCase()))) this.largerConfirms += 1;
+    this.#sinceConfirm = "";
     const missing = effect.orderIds.filter((id) => !this.isKept(id) && !this.#isGone(id));
     if (missing.length === 0) return;
     if (this.#isUnsafe || this.#isSetBackUntold()) for (const id of missing) this.losses.add(id);
