@@ -18,9 +18,10 @@ const IN_FLIGHT = "SELECT id, doubt_record AS record FROM feed_outbox WHERE feed
 const HELD = `SELECT x.id FROM feed_outbox x JOIN feeds f USING (feed_id)
   WHERE f.name = 'stocks' AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
 
-/** When an article went, by the machine's clock. */
+/** When an article went, by the machine's clock and in truth. */
 interface Drop {
   wallMs: number;
+  trueMs: number;
   wallOffsetMs: number;
   /** The clock has jumped in the pass that found it. */
   isUnsure: boolean;
@@ -87,8 +88,10 @@ export class GuardInvariants {
     const all = this.#all();
     const held = this.#scene.auditor.prepare(HELD).pluck().all() as number[];
     for (const id of all.some(({ isUnsure }) => isUnsure) ? [] : held) {
-      const { wallMs = 0 } = this.#going.get(id) ?? {};
-      const isNear = (drop: Drop) => Math.abs(drop.wallMs - wallMs) <= OVER_MS + SLACK_MS;
+      const { wallMs = 0, trueMs = 0 } = this.#going.get(id) ?? {};
+      // What went shortly before the clock jumped counts from the jump on.
+      const isNear = (drop: Drop) =>
+        Math.min(Math.abs(drop.wallMs - wallMs), Math.abs(drop.trueMs - trueMs)) <= OVER_MS + SLACK_MS;
       this.#scene.coverage.count("guard", "holds");
       if (all.filter(isNear).length < GUARD_FROM)
         this.#scene.fail(20, "the guard holds a row although no other one went to zero or away in that time");
@@ -109,7 +112,7 @@ export class GuardInvariants {
     const { time, machine } = this.#scene;
     const { wallOffsetMs } = machine;
     const isUnsure = wallOffsetMs !== (this.#wallOffsetMs ?? wallOffsetMs);
-    return { wallMs: time.trueMs + wallOffsetMs, wallOffsetMs, isUnsure };
+    return { wallMs: time.trueMs + wallOffsetMs, trueMs: time.trueMs, wallOffsetMs, isUnsure };
   }
 
   /** The guard counts rows: where two rows have one article and one has stock, a 0 in the other does not count. */
