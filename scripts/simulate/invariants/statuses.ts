@@ -131,8 +131,11 @@ export class StatusInvariants {
 
   /** What the running program was told of orders. */
   readonly #called = new Map<string, Called>();
-  /** Cancellations that an answer has listed beside what came after them, the revision that was stored then, and when the later one was. */
-  readonly #overtaken = new Map<string, { revision: number; nextAt: string }>();
+  /**
+   * Cancellations that an answer has listed beside what came after them, the revision that was stored then, the number of
+   * requests until then, and when the later one was.
+   */
+  readonly #overtaken = new Map<string, { revision: number; requests: number; nextAt: string }>();
   readonly #onCalled = new Map<string, () => void>();
   /** Requests for orders that were cancelled while nobody followed the changes, of which no answer could have told since. */
   readonly #unseen = new Map<number, string>();
@@ -189,7 +192,7 @@ export class StatusInvariants {
         12,
         `request ${number} leaves for an order that an answer has called cancelled, and that was not read since`,
       );
-    if (asked !== undefined && asked.status !== "cancelled" && this.#isOvertaken(orderId, asked.revision))
+    if (asked !== undefined && asked.status !== "cancelled" && this.#isOvertaken(orderId, number, asked.revision))
       this.#scene.fail(12, `request ${number} leaves for an order that the changes have listed as cancelled since`);
     const isUnseen = this.#unseen.get(number) === orderId && this.#scene.service.statusOf(orderId) === "cancelled";
     if (isUnseen && !isElsewhere)
@@ -300,15 +303,17 @@ export class StatusInvariants {
       // Not where it is opened, cancelled again and moved on in one answer: of what lies in between only one record is kept.
       if (next === undefined || (wasCancelled && later.some((other) => other.status !== "cancelled"))) continue;
       if (!wasCancelled) this.#scene.coverage.count("listed", "cancelled and moved on");
-      this.#overtaken.set(orderId, { revision: stored.revision, nextAt: String(next.updated_at) });
+      const requests = this.#scene.erp.asked.length;
+      this.#overtaken.set(orderId, { revision: stored.revision, requests, nextAt: String(next.updated_at) });
     }
   }
 
   /** Once what came later is stored. */
-  #isOvertaken(orderId: string, revision: number): boolean {
+  #isOvertaken(orderId: string, number: number, revision: number): boolean {
     const { auditor, versions } = this.#scene;
     const overtaken = this.#overtaken.get(orderId);
-    if (overtaken === undefined || revision > overtaken.revision || versions.odd.has(orderId)) return false;
+    if (overtaken === undefined || versions.odd.has(orderId)) return false;
+    if (number > overtaken.requests || revision > overtaken.revision) return false;
     if (auditor.prepare(OWN_CANCELLATION).get(orderId) !== undefined) return false;
     const stored = auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     return stored !== undefined && stored.timestamp !== null && !isBefore(stored.timestamp, overtaken.nextAt);
