@@ -262,7 +262,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/orders/next-pages.test.ts",
     "pages that an offset, or a flag beside their number, names not asked for",
     { of: "turnOf", does: "return {};" },
-    "src/completeness/list-metadata.ts",
+    "src/completeness/page-fields.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",

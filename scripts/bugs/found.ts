@@ -1327,7 +1327,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/orders/next-pages.test.ts",
     "a cursor of the next page is not followed",
     { in: "turnOf", find: "if (isNamed && named !== undefined)", replace: "if (isNamed && named === null)" },
-    "src/completeness/list-metadata.ts",
+    "src/completeness/page-fields.ts",
   ),
   tested(
     "test/feeds/push-trouble.test.ts",

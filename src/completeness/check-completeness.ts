@@ -22,6 +22,8 @@ import {
   noteUnusual,
 } from "./empty-form.ts";
 import { isNothing, learnEmptyName, learnServedName } from "./empty-names.ts";
+import { withEmptyRecords } from "./list-metadata.ts";
+import { LISTS, withShortBatch } from "./list-rows.ts";
 import {
   describeFields,
   keyOf,
@@ -29,9 +31,7 @@ import {
   type MetadataField,
   NO_METADATA,
   namesOrders,
-  withEmptyRecords,
-} from "./list-metadata.ts";
-import { LISTS, withShortBatch } from "./list-rows.ts";
+} from "./metadata-fields.ts";
 import { type NamedOrder, OrdersBesideList } from "./orders-beside-list.ts";
 import {
   ANY_BATCH,

@@ -4,7 +4,7 @@
  */
 
 import type { ServiceAnswer } from "../service/client.ts";
-import type { MetadataField } from "./list-metadata.ts";
+import type { MetadataField } from "./metadata-fields.ts";
 
 export type AnswerHead = Pick<ServiceAnswer, "status" | "listHeaders">;
 

@@ -11,7 +11,7 @@ import {
   type ListMetadata,
   type MetadataField,
   namesOrders,
-} from "./list-metadata.ts";
+} from "./metadata-fields.ts";
 
 export type Query = readonly (readonly [string, string])[];
 

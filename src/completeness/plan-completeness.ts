@@ -15,7 +15,7 @@ import {
   keyOf,
   type ListMetadata,
   type MetadataField,
-} from "./list-metadata.ts";
+} from "./metadata-fields.ts";
 
 interface KnownField {
   /**

@@ -3,7 +3,7 @@
  * in counted pages is read until two readings agree.
  */
 import { createHash } from "node:crypto";
-import type { MetadataField } from "../completeness/list-metadata.ts";
+import type { MetadataField } from "../completeness/metadata-fields.ts";
 import type { BatchPages, Query } from "../completeness/next-page.ts";
 import { m } from "../messages/messages.ts";
 import { stopsPass } from "../pass/holds.ts";

@@ -11,12 +11,8 @@ import { loadBatch } from "../batches/batch-rows.ts";
 import { loadDelivery } from "../batches/delivery-rows.ts";
 import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { type AnswerHead, readHeadMetadata } from "../completeness/head-metadata.ts";
-import {
-  countEmptyRecords,
-  type ListMetadata,
-  type MetadataField,
-  readMetadataInSlices,
-} from "../completeness/list-metadata.ts";
+import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
+import type { ListMetadata, MetadataField } from "../completeness/metadata-fields.ts";
 import {
   type BatchPages,
   findNextPage,

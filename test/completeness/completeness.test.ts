@@ -3,8 +3,9 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
-import { countEmptyRecords, describeFields, readMetadataInSlices } from "../../src/completeness/list-metadata.ts";
+import { countEmptyRecords, readMetadataInSlices } from "../../src/completeness/list-metadata.ts";
 import { NOTHING_LEARNED } from "../../src/completeness/list-rows.ts";
+import { describeFields } from "../../src/completeness/metadata-fields.ts";
 import {
   acceptDoubted,
   findContradictions,

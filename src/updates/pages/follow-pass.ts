@@ -4,7 +4,7 @@
  */
 
 import { readTimestamp } from "../../answers/timestamp.ts";
-import { type ListMetadata, NO_METADATA } from "../../completeness/list-metadata.ts";
+import { type ListMetadata, NO_METADATA } from "../../completeness/metadata-fields.ts";
 import type { Lack } from "../../completeness/plan-completeness.ts";
 import type { LateOrders } from "../../confirm/late-orders.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
