@@ -1095,7 +1095,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/reused-names.test.ts",
     "a batch of which nothing could be read shows that its name is used again",
-    { in: "#storeAll", find: "isNew: isNew && isCreated", replace: "isNew" },
+    { in: "#storePart", find: "isNew: isNew && hasCreated", replace: "isNew" },
     "src/orders/write-batch.ts",
   ),
   tested(

@@ -413,15 +413,15 @@ const OF_PERSONS: readonly PlantedBug[] = [
   hostile(
     "newer content confirmed without the journal",
     BATCHES,
-    ["isKnown && hasNews(known, results)", "hasNews(known, results) && results.length < 0"],
+    ["known !== undefined && hasNews(known, results)", "known !== undefined && results.length < 0"],
     { forms: { journal: true, shuffleKeys: false }, step: lie({ on: "confirm" }) },
   ),
   hostile(
     "a batch confirmed that the journal has not",
     BATCHES,
     [
-      "isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));",
-      "(await this.#journal.keep(read.body, note, pass)) || !isKnown || !isPartial;",
+      "isNoNews || (await this.#journal.keep(read.body, note, pass));",
+      "(await this.#journal.keep(read.body, note, pass)) || !isPartial || !isNoNews;",
     ],
     { step: { do: "journal" } },
   ),

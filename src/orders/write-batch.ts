@@ -75,6 +75,36 @@ export interface Origin {
   first?: ReadBatch;
 }
 
+/** What is known of a batch before its first transaction. */
+interface Writing {
+  read: ReadBatch;
+  origin: Origin;
+  /** Its records by transactions. */
+  parts: readonly (readonly AnswerRecord[])[];
+  /** Orders of which it has several versions, none of which is the newest. */
+  ambiguous: ReadonlySet<string>;
+  /** When it began, on the monotonic clock. */
+  machineMs: number;
+  known: BatchRow | undefined;
+  /** There may be more in it than is shown: its orders are stored, and it is not. */
+  isPartial: boolean;
+  digest: string | undefined;
+  /** The kept body of a giant batch. */
+  unread: KeptAs | undefined;
+  isJournaled: boolean;
+  /** Served again: what is newer in it goes to the journal. */
+  mayBeNewer: boolean;
+  /** What waits for the journal, where the batch has something that the journal lacks. */
+  unjournaled: Parameters<typeof saveUnjournaled>[1] | undefined;
+}
+
+/** What the transactions so far have found. */
+interface Progress {
+  isAppended: boolean;
+  isNew: boolean;
+  hasCreated: boolean;
+}
+
 export class BatchWriter {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
@@ -111,99 +141,117 @@ export class BatchWriter {
   }
 
   async #storeAll(read: ReadBatch, origin: Origin, pass: PullPass): Promise<StoredBatch | undefined> {
-    const { store } = this.#context;
-    const rules = this.#rules;
-    const { askedAt } = origin;
-    const machineMs = this.#context.clock.monotonicMs();
-    const options = { store, rules, mapping: rules.batch, bytes: read.bytes, at: origin.at, machineMs, askedAt };
+    const { clock } = this.#context;
+    const { batch: mapping, plan, confirm } = this.#rules;
     const { bytes, fingerprint } = read;
-    const reading = { mapping: rules.batch, timezone: rules.plan.timezone };
-    const newest = newestInSlices(bytes, read.records, reading);
-    const { records, ambiguous } = await readInTurns(this.#context.clock, {}, newest, pass.signal);
-    const parts = partsOf(records);
-    const emptyKey = keyOfBatch(origin.first ?? read, rules.confirm);
+    const machineMs = clock.monotonicMs();
+    const newest = newestInSlices(bytes, read.records, { mapping, timezone: plan.timezone });
+    const { records, ambiguous } = await readInTurns(clock, {}, newest, pass.signal);
     const digest = await this.#digest(read, origin, pass);
     const known = this.#findKnown(read, origin, digest);
-    const isKnown = known !== undefined;
-    const isPartial = read.error !== undefined && !confirmNamesOrders(rules.confirm, read.batchId);
+    const isPartial = read.error !== undefined && !confirmNamesOrders(confirm, read.batchId);
     const ofBatch = known?.fingerprint ?? fingerprint;
-    if ((isKnown || isPartial) && origin.unread === undefined && this.#journal.isFull(ofBatch, pass))
-      return isPartial || !isKnown ? undefined : { row: known, seenBefore: true };
+    if ((known !== undefined || isPartial) && origin.unread === undefined && this.#journal.isFull(ofBatch, pass))
+      return isPartial || known === undefined ? undefined : { row: known, seenBefore: true };
+    const parts = partsOf(records);
     const large = records.filter((record) => !record.ok && record.isLarge);
     const isGiant = parts.length > 1 || large.length > 0;
-    const unread = origin.unread ?? (isGiant && !isKnown ? await this.#keepGiant(read, origin, pass) : undefined);
-    const note = { receivedAt: origin.at, fingerprint, date: origin.date };
-    const isJournaled = isKnown || isPartial || (await this.#journal.keep(read.body, note, pass));
-    const mayBeNewer =
-      (isKnown || isPartial) && origin.isJournaled !== true && (await this.#isUnjournaled(ofBatch, read, pass));
-    const unjournaled =
-      !isJournaled || mayBeNewer
-        ? {
-            fingerprint: ofBatch,
-            account: origin.account,
-            receivedAt: origin.at,
-            isPart: isPartial,
-            ...(unread?.place ?? (await writeBody(this.#context, read.body, pass.signal))),
-          }
-        : undefined;
-    let isAppended = false;
-    let isNewSoFar = true;
-    let hasCreated = false;
-    const storeParts = async () => {
-      let stored: StoredBatch | undefined;
-      for (const [index, part] of parts.entries()) {
-        if (index > 0) await this.#context.clock.sleep(0, pass.signal);
-        const done = await commit(this.#context, pass.signal, () => {
-          saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at: origin.at });
-          if (read.matched.length > 0) markUnreadUntried(store);
-          // The unknown outcome of a batch that was stored before was settled then.
-          const results = part.map((record) => ingestRecord(options, record, isKnown ? undefined : ambiguous));
-          if (
-            countEmptyRecords(
-              bytes,
-              part.map(({ span }) => span),
-            ) > 0
-          )
-            noteEmptyHeld(store, emptyKey, origin.at);
-          const isNew = isNewSoFar && results.every(isOfNew);
-          // A batch of which no record could be read may hold known orders alone.
-          const isCreated = hasCreated || results.includes("created");
-          const isLast = index === parts.length - 1;
-          if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
-          const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : isKnown && hasNews(known, results));
-          if (isNewer && isKnown && !isPartial) reopenBatch(store, known.id, read.orderIds);
-          const isWhole = isLast && !isPartial;
-          if (isWhole) settleEmpty(store, emptyKey, { hasEmpty: (read.empty ?? 0) > 0 });
-          const isElsewhere = known?.journaledElsewhere === 1 && isLast;
-          const isOwed = isNewer || isElsewhere || (isWhole && !isJournaled);
-          const waits = unjournaled !== undefined && !isAppended && isOwed;
-          if (waits) saveUnjournaled(store, unjournaled);
-          if (isElsewhere && isWhole) unmarkJournaledElsewhere(store, known.id);
-          const saved = isWhole
-            ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew: isNew && isCreated })
-            : undefined;
-          if (saved?.seenBefore === false && digest !== undefined) this.#repeated.save(digest, saved.row.id);
-          return { results, isNew, isCreated, waits, stored: saved };
-        });
-        isAppended ||= done.waits;
-        isNewSoFar = done.isNew;
-        hasCreated = done.isCreated;
-        for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
-        if (done.stored === undefined) continue;
-        pass.isAccounted = origin.fresh;
-        if (!done.stored.seenBefore) {
-          count(pass, "batches", 1);
-          this.#repeated.note(read, done.stored.row.id);
-        }
-        stored = done.stored;
-      }
-      // A confirm covers what was newer in a batch that was served again, or was stored from a part of it, so that goes to the journal as well.
-      if (isAppended) await this.#journal.keepUnjournaled(pass);
-      return stored;
-    };
-    if (large.length === 0) return await storeParts();
+    const unread =
+      origin.unread ?? (isGiant && known === undefined ? await this.#keepGiant(read, origin, pass) : undefined);
+    const journaled = await this.#keepInJournal(read, { ...origin, unread }, { known, isPartial, ofBatch }, pass);
+    const batch = { read, origin, parts, ambiguous, machineMs, known, isPartial, digest, unread, ...journaled };
+    if (large.length === 0) return await this.#storeParts(batch, pass);
     const served = large.map((record) => ({ record, bytes }));
-    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, storeParts);
+    return await withLargeKept(this.#context, { source: "batch", served, signal: pass.signal }, () =>
+      this.#storeParts(batch, pass),
+    );
+  }
+
+  /** The body goes to the journal, or waits for it beside the orders: that of a new batch, and of one with something newer. */
+  async #keepInJournal(
+    read: ReadBatch,
+    origin: Origin,
+    { known, isPartial, ofBatch }: Pick<Writing, "known" | "isPartial"> & { ofBatch: string },
+    pass: PullPass,
+  ): Promise<Pick<Writing, "isJournaled" | "mayBeNewer" | "unjournaled">> {
+    const isNoNews = known !== undefined || isPartial;
+    const note = { receivedAt: origin.at, fingerprint: read.fingerprint, date: origin.date };
+    const isJournaled = isNoNews || (await this.#journal.keep(read.body, note, pass));
+    const mayBeNewer = isNoNews && origin.isJournaled !== true && (await this.#isUnjournaled(ofBatch, read, pass));
+    if (isJournaled && !mayBeNewer) return { isJournaled, mayBeNewer, unjournaled: undefined };
+    const place = origin.unread?.place ?? (await writeBody(this.#context, read.body, pass.signal));
+    const unjournaled = {
+      fingerprint: ofBatch,
+      account: origin.account,
+      receivedAt: origin.at,
+      isPart: isPartial,
+      ...place,
+    };
+    return { isJournaled, mayBeNewer, unjournaled };
+  }
+
+  async #storeParts(batch: Writing, pass: PullPass): Promise<StoredBatch | undefined> {
+    const { read, origin, parts } = batch;
+    let progress: Progress = { isAppended: false, isNew: true, hasCreated: false };
+    let stored: StoredBatch | undefined;
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) await this.#context.clock.sleep(0, pass.signal);
+      const isLast = index === parts.length - 1;
+      const done = await commit(this.#context, pass.signal, () => this.#storePart(batch, { part, isLast }, progress));
+      progress = done.progress;
+      for (const what of done.results) if (!isUnchanged(what)) count(pass, what, 1);
+      if (done.stored === undefined) continue;
+      pass.isAccounted = origin.fresh;
+      if (!done.stored.seenBefore) {
+        count(pass, "batches", 1);
+        this.#repeated.note(read, done.stored.row.id);
+      }
+      stored = done.stored;
+    }
+    // A confirm covers what was newer in a batch that was served again, or was stored from a part of it, so that goes to the journal as well.
+    if (progress.isAppended) await this.#journal.keepUnjournaled(pass);
+    return stored;
+  }
+
+  /** One transaction: its records, and with the last of them the batch. */
+  #storePart(
+    batch: Writing,
+    { part, isLast }: { part: readonly AnswerRecord[]; isLast: boolean },
+    before: Progress,
+  ): { results: IngestResult[]; progress: Progress; stored: StoredBatch | undefined } {
+    const { store } = this.#context;
+    const rules = this.#rules;
+    const { read, origin, known, isPartial, mayBeNewer, unjournaled, unread, digest, isJournaled } = batch;
+    const { bytes } = read;
+    const { at, askedAt } = origin;
+    saveMatchedPaths(store, { mapping: rules.batch, matched: read.matched, at });
+    if (read.matched.length > 0) markUnreadUntried(store);
+    const options = { store, rules, mapping: rules.batch, bytes, at, machineMs: batch.machineMs, askedAt };
+    // The unknown outcome of a batch that was stored before was settled then.
+    const ambiguous = known === undefined ? batch.ambiguous : undefined;
+    const results = part.map((record) => ingestRecord(options, record, ambiguous));
+    const emptyKey = keyOfBatch(origin.first ?? read, rules.confirm);
+    const spans = part.map(({ span }) => span);
+    if (countEmptyRecords(bytes, spans) > 0) noteEmptyHeld(store, emptyKey, at);
+    const isNew = before.isNew && results.every(isOfNew);
+    // A batch of which no record could be read may hold known orders alone.
+    const hasCreated = before.hasCreated || results.includes("created");
+    if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
+    const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : known !== undefined && hasNews(known, results));
+    if (isNewer && known !== undefined && !isPartial) reopenBatch(store, known.id, read.orderIds);
+    const isWhole = isLast && !isPartial;
+    if (isWhole) settleEmpty(store, emptyKey, { hasEmpty: (read.empty ?? 0) > 0 });
+    const isElsewhere = known?.journaledElsewhere === 1 && isLast;
+    const isOwed = isNewer || isElsewhere || (isWhole && !isJournaled);
+    const waits = unjournaled !== undefined && !before.isAppended && isOwed;
+    if (waits) saveUnjournaled(store, unjournaled);
+    if (isElsewhere && isWhole) unmarkJournaledElsewhere(store, known.id);
+    const { fingerprint } = read;
+    const saved = isWhole
+      ? this.#saveBatch(read, { ...origin, fingerprint, known, unread, isJournaled, isNew: isNew && hasCreated })
+      : undefined;
+    if (saved?.seenBefore === false && digest !== undefined) this.#repeated.save(digest, saved.row.id);
+    return { results, progress: { isAppended: before.isAppended || waits, isNew, hasCreated }, stored: saved };
   }
 
   /** The row of a batch that was stored before: as it is, or under another name again and again. */
