@@ -877,7 +877,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/confirm/repeats-confirmed.test.ts",
     "a refused confirm of orders that were all confirmed before stays for good",
     { in: "#endRepeat", find: ">= REPEAT_RETRIES", replace: "> 1_000" },
-    "src/confirm/confirm-batches.ts",
+    "src/confirm/refused-confirms.ts",
   ),
   tested(
     "test/confirm/gone-batches.test.ts",
@@ -915,7 +915,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: 'outcome?.verdict !== "refused"',
       replace: 'outcome === undefined || outcome.verdict === "confirmed"',
     },
-    "src/confirm/confirm-batches.ts",
+    "src/confirm/refused-confirms.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",

@@ -1,7 +1,7 @@
 import { type BatchRow, hasUnjournaled, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
 import { countUnread } from "../batches/kept-rows.ts";
-import { count, isAnsweredWhole, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
+import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -16,10 +16,7 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {
-  hasQuarantined,
-  loadNamedOrders,
   loadOthersOf,
-  loadRefusedConfirms,
   loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
@@ -27,23 +24,19 @@ import {
   markConfirmFailed,
   markConfirmRefused,
   markCoveredConfirmed,
-  markRefusedConfirmed,
-  REFUSED_TRIES_MAX,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
-import { ConfirmWaits, FAILURES_IN_ROW_MAX, idsOf, type UnknownBecause } from "./confirm-waits.ts";
+import { ConfirmWaits, FAILURES_IN_ROW_MAX, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { OpenConfirm } from "./open-confirm.ts";
-import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
+import { RefusedConfirms } from "./refused-confirms.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 import { saveLarger } from "./settle-confirms.ts";
 
 const CONFIRMS_PER_PASS = 200;
-/** Refused confirms retried in one round. */
-const REFUSED_PER_PASS = 20;
 const SERVED_MAX = 1_000;
 
 /** From so many deliveries of a batch that no confirm can name, the count is saved; then each time it has doubled. */
@@ -74,6 +67,7 @@ export class ConfirmBatches {
   readonly #lost: LostAnswers;
   readonly #again: ServedAgain;
   readonly #open: OpenConfirm;
+  readonly #refused: RefusedConfirms;
   /** The last pass in which a batch was served. */
   #servedIn: PullPass | undefined;
   /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
@@ -96,6 +90,13 @@ export class ConfirmBatches {
     this.#again = new ServedAgain(context, form);
     this.#open = new OpenConfirm(context, { form, requestMs });
     this.#sender = new SendConfirm(context, form, { account, forms: this.#forms, waits: this.#waits });
+    this.#refused = new RefusedConfirms(context, form, {
+      account,
+      late,
+      lost: this.#lost,
+      waits: this.#waits,
+      commit: (pass, fn) => this.#commit(pass, fn),
+    });
   }
 
   /** After refusals of several batches in a row confirms stop until a probe is due; then one is tried. */
@@ -145,7 +146,7 @@ export class ConfirmBatches {
       if (loadBatchOf(this.#context.store, row.id)?.state === "stored")
         await this.confirm({ row, seenBefore: true }, pass);
     }
-    await this.#retryRefused(pass);
+    await this.#refused.retry(pass, (row) => this.confirm({ row, seenBefore: true }, pass));
     if (this.#waits.isUnsaved) await this.#commit(pass, () => {});
     return due.length === CONFIRMS_PER_PASS && pass.confirmsFailed < FAILURES_IN_ROW_MAX;
   }
@@ -189,80 +190,6 @@ export class ConfirmBatches {
         await commit(this.#context, pass.signal, () => this.#late.save(late, isoTime(this.#context.clock.nowMs())));
       this.#served.delete(id);
     }
-  }
-
-  async #retryRefused(pass: PullPass): Promise<void> {
-    // One of them may be the probe after several refusals in a row.
-    const failedMax = this.#waits.forbidden === "probe" ? FAILURES_IN_ROW_MAX - 1 : 0;
-    if (pass.confirmsFailed > failedMax || !this.#waits.areRefusedDue) return;
-    const limit = confirmNames(this.#form) ? REFUSED_PER_PASS : 1;
-    const options = { account: this.#account, limit, held: this.#lost.held };
-    const refused = loadRefusedConfirms(this.#context.store, options);
-    this.#waits.beginRefused(refused.length > 0);
-    if (refused.length > 0) await this.#commit(pass, () => {});
-    for (const row of refused) {
-      await this.#context.clock.sleep(0, pass.signal);
-      const isCounted = this.#waits.isGone(row.id);
-      if (row.confirmAttempts >= REFUSED_TRIES_MAX && !isCounted && !this.#isRepeat(row)) continue;
-      const outcome = await this.confirm({ row, seenBefore: true }, pass);
-      if (!isOfBatch(outcome) || !isAnsweredWhole(pass)) continue;
-      if (this.#isRepeat(row)) await this.#endRepeat(row, pass);
-      else if (this.#saysGone(row, outcome)) await this.#endGone(row, pass);
-      else this.#waits.endGone(row.id);
-    }
-  }
-
-  /**
-   * A batch that only repeats confirmed orders, such as the answer of a service that was out of order, may be refused
-   * for good and never be served again: after an hour in which none of its orders is served it counts as confirmed. To
-   * be called when a retry of it was refused.
-   */
-  async #endRepeat(row: BatchRow, pass: PullPass): Promise<void> {
-    const { store, clock, log } = this.#context;
-    const isOver = this.#waits.countRepeat(row.id) >= REPEAT_RETRIES;
-    if (isOver) this.#waits.forget(row.id);
-    await this.#commit(pass, () => {
-      if (isOver) markRefusedConfirmed(store, row.id, isoTime(clock.nowMs()));
-    });
-    if (!isOver) return;
-    count(pass, "confirmed", 1);
-    log.warn({ batch: row.batchId }, m.orders.repeatCountsAsConfirmed);
-  }
-
-  /** Whether the service answers that it has no batch of this name, and the name is that of this batch alone. */
-  #saysGone({ batchId }: BatchRow, outcome: Outcome | undefined): boolean {
-    const failure = outcome?.verdict === "refused" ? outcome.failure : undefined;
-    if (!(failure instanceof ServiceError) || (failure.status !== 404 && failure.status !== 410)) return false;
-    if (!confirmNames(this.#form) || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-    return !isNameShared(loadNameUse(this.#context.store));
-  }
-
-  /**
-   * A service that was out of order may have carried out a confirm that it refused: then it has the batch no more, and
-   * nothing of it is served again. To be called when a retry was answered so. The refusal stays in the row.
-   */
-  async #endGone(row: BatchRow, pass: PullPass): Promise<void> {
-    const { store, clock, log } = this.#context;
-    const isOver = this.#waits.countGone(row.id, REPEAT_RETRIES);
-    const late = isOver ? await this.#late.find(row, pass.signal) : [];
-    if (isOver) this.#waits.forget(row.id);
-    await this.#commit(pass, () => {
-      if (!isOver) return;
-      const at = isoTime(clock.nowMs());
-      this.#late.save(late, at);
-      markRefusedConfirmed(store, row.id, at);
-    });
-    if (!isOver) return;
-    count(pass, "confirmed", 1);
-    log.warn({ batch: row.batchId }, m.orders.goneCountsAsConfirmed);
-  }
-
-  #isRepeat(row: BatchRow): boolean {
-    const { store } = this.#context;
-    const ids = idsOf(row);
-    if (ids.length < idsServed(row)) return false;
-    const named = { id: row.id, orderIds: JSON.stringify(ids), account: this.#account };
-    return isRepeat(loadNamedOrders(store, named), hasQuarantined(store, row));
   }
 
   /** Commits with the times of retries, where they have changed. */
@@ -493,12 +420,6 @@ function isKnown(outcome: Outcome): boolean {
   return (
     outcome.verdict === "confirmed" || !(outcome.failure instanceof ServiceError) || outcome.failure.effect === "none"
   );
-}
-
-/** Whether the service refuses this batch, or no confirm of it can be made: not its credentials, nor a proxy's web page. */
-function isOfBatch(outcome: Outcome | undefined): boolean {
-  if (outcome?.verdict !== "refused") return false;
-  return !(outcome.failure instanceof ServiceError && outcome.failure.isWebPage);
 }
 
 /** Whether the service as a whole fails; after other failures, pulling goes on. */
