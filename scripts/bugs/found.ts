@@ -1359,4 +1359,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#findExcess", find: " + this.#waits.othersOf(each.id)", replace: "" },
     "src/confirm/send-confirm.ts",
   ),
+  tested(
+    "test/confirm/lost-answers.test.ts",
+    "confirms that are due leave although the service was set back",
+    { of: "noteSetBack", does: "return;" },
+    "src/confirm/lost-answers.ts",
+  ),
 ];

@@ -55,7 +55,7 @@ export interface Unanswered {
   loss?: AnswerLoss | undefined;
 }
 
-/** Missing answers that may have delivered other orders under the names of unconfirmed batches. */
+/** Missing answers, or a set-back, by which other orders may have the names of unconfirmed batches. */
 export interface AnswerLoss {
   /** Row id of the newest of these batches. */
   upTo: number;
@@ -74,13 +74,13 @@ export function saveUnanswered(store: Store, unanswered: Unanswered): void {
   saveMetaJson(store, "unanswered", unanswered);
 }
 
-/** Row id of the newest batch that is still to be confirmed or read. */
-export function loadNewestDue(store: Store): number | undefined {
-  const sql = `SELECT max(id) AS newest FROM (
-      SELECT max(id) AS id FROM batches INDEXED BY batches_stored WHERE state = 'stored'
-      UNION ALL SELECT max(id) FROM batches INDEXED BY batches_refused WHERE state = 'refused'
-      UNION ALL SELECT max(id) FROM batches INDEXED BY batches_unread WHERE state = 'unread')`;
-  return onlyRow(store.prepare<{ newest: number | null }>(sql).get()).newest ?? undefined;
+/** Row id of the newest batch of another name that is still to be confirmed or read. */
+export function loadNewestDue(store: Store, { except = null }: { except?: string | null } = {}): number | undefined {
+  const newestIn = (state: string) => `SELECT max(id) AS id FROM batches INDEXED BY batches_${state}
+    WHERE state = '${state}' AND (@except IS NULL OR service_batch_id IS NOT @except)`;
+  const sql = `SELECT max(id) AS newest
+    FROM (${newestIn("stored")} UNION ALL ${newestIn("refused")} UNION ALL ${newestIn("unread")})`;
+  return onlyRow(store.prepare<{ newest: number | null }>(sql).get({ except })).newest ?? undefined;
 }
 
 /** A kept body gets a new row when it is read; as to losses it is as old as its old row. */

@@ -225,6 +225,7 @@ export class ConfirmBatches {
     if (!isServedBy(row, this.#account)) return undefined;
     if (isServed) this.#servedIn = pass;
     if (isServed) this.#waits.noteServed(row, others);
+    if (isServed) await this.#lost.noteSetBack(row, seenBefore, pass.signal);
     if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store))

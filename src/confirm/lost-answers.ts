@@ -1,7 +1,7 @@
 /*
- * Missing answers of `GET /orders`, and the confirms that wait because of them. A restored service may reuse batch
- * names: a missing answer may have delivered other orders under the name of an unconfirmed batch, and that confirm
- * would confirm them unseen. The confirm is sent once a batch of that name is served and stored, or once the service
+ * Missing answers of `GET /orders` and signs of a service that was set back, and the confirms that wait because of them. A
+ * restored service may reuse batch names: other orders, delivered by a missing answer or not at all, may have the name of an
+ * unconfirmed batch, and that confirm would confirm them unseen. The confirm is sent once a batch of that name is served and stored, or once the service
  * has answered often and long enough without one. A batch that is confirmed directly after it was served does not wait.
  */
 
@@ -14,6 +14,7 @@ import { isoTime } from "../platform/ports.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type DueOptions, isServedAnew } from "./confirm-rows.ts";
 import { addLoss, isLossOver, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS } from "./plan-loss.ts";
+import { loadFormerOfName } from "./reused-names.ts";
 
 const NAMES_MAX = 10_000;
 
@@ -45,6 +46,28 @@ export class LostAnswers {
     const upTo = this.#upTo();
     if (upTo === undefined || id > upTo) return false;
     return batchId !== null && !confirmNamesOrders(this.#form, batchId) && !this.#served.has(batchId);
+  }
+
+  /**
+   * To be called for each batch that is served, before {@link noteServed}. A confirmed batch that comes again, or a former name
+   * with other orders, shows a service that was set back to the time of that batch, or before: the names that it gave
+   * afterwards may be those of other batches by now.
+   */
+  async noteSetBack(row: BatchRow, seenBefore: boolean, signal: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.#context;
+    if (!this.#namesBatches || row.batchId === null || this.#upTo() !== undefined) return;
+    const upTo = loadNewestDue(store, { except: row.batchId });
+    if (upTo === undefined) return;
+    const confirmed = row.state === "confirmed" ? row.id : undefined;
+    const former = seenBefore ? confirmed : loadFormerOfName(store, row);
+    if (former === undefined || former > upTo) return;
+    const at = isoTime(clock.nowMs());
+    const saved = loadUnanswered(store) ?? { since: at, isLost: false };
+    await commit(this.#context, signal, () =>
+      saveUnanswered(store, { ...saved, loss: addLoss(undefined, { upTo, at }) }),
+    );
+    this.#served.clear();
+    log.warn({ batch: row.batchId }, m.orders.serviceSetBack);
   }
 
   /** The batch was served and stored. */
@@ -89,10 +112,13 @@ export class LostAnswers {
       );
   }
 
+  get #namesBatches(): boolean {
+    return confirmNames(this.#form) && !confirmNamesOrders(this.#form, "0");
+  }
+
   /** Undefined where confirms do not name batches. */
   #load(): Unanswered | undefined {
-    const isNamed = confirmNames(this.#form) && !confirmNamesOrders(this.#form, "0");
-    return isNamed ? loadUnanswered(this.#context.store) : undefined;
+    return this.#namesBatches ? loadUnanswered(this.#context.store) : undefined;
   }
 
   /** Row id of the newest batch whose confirm waits. */

@@ -3,6 +3,7 @@
  * was delivered under it, an answer that was lost included. It waits like a confirm that names nothing. A restored service
  * that numbers its batches anew uses each name once more, but not one name again and again.
  */
+import type { BatchRow } from "../batches/batch-rows.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
@@ -58,6 +59,13 @@ export function loadNameUse(store: Store): NameUse {
   const isAsked = name !== undefined && timesReused({ newest, reused }) < REUSES_MIN;
   const sql = "SELECT EXISTS (SELECT 1 FROM batches WHERE service_batch_id <> ?)";
   return { newest, hasOthers: isAsked && onlyValue<number>(store, sql, name) === 1, reused };
+}
+
+/** Row id of the newest former batch with the name of a new one, where names tell batches apart. */
+export function loadFormerOfName(store: Store, { id, batchId }: Pick<BatchRow, "id" | "batchId">): number | undefined {
+  if (isNameShared(loadNameUse(store))) return undefined;
+  const sql = "SELECT max(id) FROM batches WHERE id >= ? AND id < ? AND service_batch_id = ?";
+  return onlyValue<number | null>(store, sql, id - REUSED_FOR, id, batchId) ?? undefined;
 }
 
 /** To be called in the transaction that stores a batch of new orders alone, before its row is saved. */

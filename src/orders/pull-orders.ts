@@ -187,7 +187,7 @@ export class PullOrders implements Job {
     const { store } = this.#context;
     const saved = this.#mayBeLost ? undefined : loadUnanswered(store);
     if (saved === undefined) return;
-    if (!saved.isLost) commitAtOnce({ store }, () => deleteUnanswered(store));
+    if (!saved.isLost && saved.loss === undefined) commitAtOnce({ store }, () => deleteUnanswered(store));
     else if (saved.due !== undefined) commitAtOnce({ store }, () => noteAccounted(store));
   }
 

@@ -242,3 +242,78 @@ describe("an answer of GET /orders that is lost in ordinary operation", () => {
     },
   );
 });
+
+describe("a confirm that is due when the service was set back", () => {
+  const idOf = (n: number) => `0f8c1e2a-0000-4000-8000-0000000001${10 + n}`;
+
+  /** Batches a, b and c are stored; the confirms of b and c were answered with 503. Then the service is set back. */
+  async function startSetBack(): Promise<
+    TestBridge & { confirmed: string[]; serve: (name: string, n: number) => Promise<void> }
+  > {
+    const t = await startTestBridge();
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    const confirmed: string[] = [];
+    let [served, isDown]: [object, boolean] = [{ orders: [] }, false];
+    const answer = (status: number, body: object): SandboxResponse => ({
+      status,
+      headers: { "content-type": "application/json" },
+      body: Buffer.from(JSON.stringify(body)),
+      delivery: { kind: "plain" },
+    });
+    service.handle = (request) => {
+      if (request.path.endsWith("/orders")) return answer(200, served);
+      if (!request.path.endsWith("/confirm")) return handle(request);
+      if (isDown) return answer(503, { error: "maintenance" });
+      confirmed.push((JSON.parse(request.body.toString()) as { batch_id: string }).batch_id);
+      served = { orders: [] };
+      return answer(200, { ok: true });
+    };
+    const serve = async (name: string, n: number) => {
+      served = { batch_id: name, orders: [{ order_id: idOf(n), status: "new", items: [] }] };
+      t.clock.advance(MINUTE_MS);
+      await t.run("orders");
+    };
+    await serve("z", 0);
+    await serve("a", 1);
+    isDown = true;
+    await serve("b", 2);
+    await serve("c", 3);
+    isDown = false;
+    confirmed.length = 0;
+    // In time for neither: a failed confirm waits before it is sent again.
+    t.clock.advance(10 * MINUTE_MS);
+    return Object.assign(t, { confirmed, serve });
+  }
+
+  it.each([
+    ["serves a confirmed batch again", "a", 1, ["a"]],
+    ["serves another batch under the name of a confirmed one", "a", 7, ["a"]],
+    ["serves another batch under the name of a due one", "b", 7, ["b", "b"]],
+  ])("waits where it %s", async (_, name, n, confirms) => {
+    const t = await startSetBack();
+    await t.serve(name, n);
+    await t.serve(name, n);
+    expect(new Set(t.confirmed)).toEqual(new Set(confirms));
+    await t.serve("c", 8);
+    expect(t.confirmed).toContain("c");
+    expect(t.rows("SELECT order_id FROM orders WHERE order_id = ?", idOf(8))).toHaveLength(1);
+  });
+
+  itWhole("waits also after a restart, and leaves where the service has served it no more for an hour", async () => {
+    const t = await startSetBack();
+    await t.serve("a", 1);
+    await t.restart();
+    for (let poll = 0; poll < 9; poll++) await t.serve("d", 9);
+    expect(t.confirmed).not.toContain("c");
+    t.clock.advance(60 * MINUTE_MS);
+    await t.serve("e", 10);
+    expect(t.confirmed).toContain("c");
+  });
+
+  it("leaves where the service serves the next one", async () => {
+    const t = await startSetBack();
+    await t.serve("d", 9);
+    expect(t.confirmed.toSorted()).toEqual(["b", "c", "d"]);
+  });
+});

@@ -6,6 +6,8 @@ export const orders = {
   fixFields: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
   confirmsWait:
     "An answer of GET /orders is missing. The confirms of earlier batches wait until the service serves these again, or has served them no more for an hour.",
+  serviceSetBack:
+    "A confirmed batch is served again, or another one under a former name, as by a service that was set back. The confirms of earlier batches wait until the service serves these again, or has served them no more for an hour.",
   countsAsConfirmed:
     "A batch counts as confirmed: what came of its first confirm is not known, and the service has not served it since.",
   repeatCountsAsConfirmed:
