@@ -1365,4 +1365,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "noteSetBack", does: "return;" },
     "src/confirm/lost-answers.ts",
   ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a batch is confirmed although the service has made another one of its next pages",
+    { in: "#readOnce", find: "isOther && !this.#reader.arePagesNamed", replace: "isOther" },
+    "src/orders/read-batch-pages.ts",
+  ),
 ];

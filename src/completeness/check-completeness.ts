@@ -321,6 +321,17 @@ export class CompletenessCheck {
     return this.#named.others({ learned, answer }, listed);
   }
 
+  /** Whether pages of a batch have borne its name, so that one with another name is none of it, and no batch of its own either. */
+  get arePagesNamed(): boolean {
+    return LISTS.load(this.#context.store, this.#endpoint).pagesNamed === true;
+  }
+
+  /** Call for a page with records that has the name of its batch. */
+  async notePageName(signal: AbortSignal): Promise<void> {
+    const learned = LISTS.load(this.#context.store, this.#endpoint);
+    if (learned.pagesNamed !== true) await this.#save(learned, { ...learned, pagesNamed: true }, signal);
+  }
+
   /** How long this batch, or only batches with empty records, have been served, in milliseconds. */
   #waitedMs({ emptySince = {} }: LearnedMetadata, batch: string): number {
     const times = [batch, ANY_BATCH].map((key) => {

@@ -64,6 +64,8 @@ export interface LearnedMetadata {
   /** The usual form of empty answers, and whether they name a batch. */
   empty?: UsualEmpty;
   names?: EmptyNames;
+  /** Pages of a batch have borne its name. */
+  pagesNamed?: true;
   /**
    * Batches that were confirmed although they may contain more, since a person was last notified: their number, and the
    * last one.

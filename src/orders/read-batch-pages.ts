@@ -163,11 +163,16 @@ export class BatchPagesReader {
       // Nothing where the batch was: the number of a page is not what the service takes it for.
       if (isEmpty && first === undefined) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
       if (page.error !== undefined && page.error.text !== m.orders.pagePart) throw page.error;
-      // A batch of its own, which is served as one. A page without records is none: it may be of any batch.
-      read.isFollowed =
-        !isEmpty && first !== undefined && page.batchId !== null && page.batchId !== (first.batchId ?? batch.batchId);
-      if (read.isFollowed && isElsewhere) throw new BridgeError("answer_shape", m.orders.pageElsewhere);
-      if (read.isFollowed) break;
+      // A page without records may be of any batch.
+      const name = isEmpty || first === undefined ? null : page.batchId;
+      const isOther = name !== null && name !== (first?.batchId ?? batch.batchId);
+      if (isOther && isElsewhere) throw new BridgeError("answer_shape", m.orders.pageElsewhere);
+      if (name !== null && !isOther) await this.#reader.notePageName(this.#signal);
+      // A batch of its own, which is served as one. Where pages have the name of their batch, the service has made another batch meanwhile: the
+      // page holds nothing of this one.
+      read.isFollowed = isOther && !this.#reader.arePagesNamed;
+      if (isOther && !read.isFollowed) read.empty += 1;
+      if (isOther) break;
       if (first === undefined && page.batchId !== null && page.batchId !== batch.batchId) renamed = answer;
       if (first === undefined) besideFirst = page.beside;
       add(page);

@@ -240,6 +240,15 @@ export class BatchReader {
     return { ...read, head: answer, error, next: query, last, isElsewhere, beside, empty };
   }
 
+  /** See {@link CompletenessCheck.arePagesNamed}. */
+  get arePagesNamed(): boolean {
+    return this.#completeness.arePagesNamed;
+  }
+
+  notePageName(signal: AbortSignal): Promise<void> {
+    return this.#completeness.notePageName(signal);
+  }
+
   /** An answer without orders: nothing, or a batch that has lost them, which is served until it is confirmed by its name. */
   async #readEmpty(
     answer: Pick<ReadBatch, "body" | "head" | "bytes"> & { root: Span },

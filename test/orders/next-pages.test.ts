@@ -201,6 +201,26 @@ describe("a batch whose answer names a next page", () => {
     }
   });
 
+  it("waits where the service has made another batch of it before its next page was read", async () => {
+    const { t, serve } = await start();
+    const batch = (name: string, ids: readonly string[]) => ({
+      "": { ids: ids.slice(0, 2), beside: { batch_id: name, next: `${PATH}?page=2` } },
+      "page=2": { ids: ids.slice(2), beside: { batch_id: name } },
+    });
+    serve(batch("b-1", createOrders(t, 4)));
+    expect((await t.run("orders")).error).toBeNull();
+    const ids = createOrders(t, 6);
+    serve({
+      ...batch("b-2", ids),
+      "page=2": { ids: ids.slice(2, 4), beside: { batch_id: "b-3", next: `${PATH}?page=3` } },
+    });
+    expect((await t.run("orders")).error).toMatchObject({ text: { id: "orders.emptyRecords" } });
+    serve(batch("b-3", ids));
+    expect((await t.run("orders")).error).toBeNull();
+    expect(confirmBodies(t).join()).toBe('{"batch_id":"b-1"},{"batch_id":"b-3"}');
+    expect(orderCount(t)).toBe(10);
+  });
+
   it("waits where its next page is one of the batch before, as from a cache", async () => {
     const scene = await start();
     const { t, serve } = scene;
