@@ -1371,4 +1371,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#readOnce", find: "isOther && !this.#reader.arePagesNamed", replace: "isOther" },
     "src/orders/read-batch-pages.ts",
   ),
+  tested(
+    "test/service/said-of-records.test.ts",
+    "a record whose key is a word of the usual answer counts as named by it",
+    { in: "ofMember", find: "this.#ordinary.has(placeIn(path, key)) ? [] : this.#of(key)", replace: "this.#of(key)" },
+    "src/service/said-of-records.ts",
+  ),
+  tested(
+    "test/feeds/unknown-answers.test.ts",
+    "a key that is a value of the usual answer makes it a new form",
+    { in: "judge", find: "learned.since !== null && !isUnusual(learned, ownless)", replace: "false" },
+    "src/pass/answer-forms.ts",
+  ),
 ];

@@ -72,6 +72,8 @@ export class AnswerForms {
   readonly #timeProves: TimeProves;
   /** Monotonic time of the last answer in each new form. */
   readonly #seenMs = new Map<string, number>();
+  /** What answers of these forms have beside what they say of records. */
+  readonly #ordinary = new WeakMap<AnswerForm, readonly string[]>();
 
   /** @param endpoint method and path as they are configured */
   constructor(context: JobContext, endpoint: string, timeProves: TimeProves) {
@@ -120,13 +122,17 @@ export class AnswerForms {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
     const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
-    const shape = formOf(body, { ...(isOfChanges ? plain : acceptance), size: sent?.length }, own);
-    const said =
-      sent &&
-      readSaid(acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)), sent);
+    const read = { ...(isOfChanges ? plain : acceptance), size: sent?.length };
+    const { records = NOTHING_SAID } = learned;
+    const ownless = formOf(body, read);
+    // A key that is a word of the usual answer, such as `ok` or `200`, is no news there.
+    const shape = learned.since !== null && !isUnusual(learned, ownless) ? ownless : formOf(body, read, own);
+    const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
+    const said = sent && readSaid(answer(), sent, records.ordinary);
     const whole = shown === undefined ? shape : withShown(shape, shown);
     const form = said === undefined ? whole : { ...whole, said: wordsOf(said) };
-    const odd = said === undefined ? [] : findOdd(learned.records ?? NOTHING_SAID, said);
+    if (said !== undefined) this.#ordinary.set(form, said.ordinary);
+    const odd = said === undefined ? [] : findOdd(records, said);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const [first] = odd;
@@ -163,7 +169,9 @@ export class AnswerForms {
    * @param is.isRepeat whether the request was accepted before and settles nothing
    */
   saveUsual(form: AnswerForm, is: { endsDoubt: boolean; isRepeat?: boolean }): Learned {
-    return this.#learn(form, (learned) => learnUsual(learned, form, { at: this.#at, ...is }));
+    return this.#learn(form, (learned) =>
+      learnUsual(learned, form, { at: this.#at, ...is, ordinary: this.#ordinary.get(form) }),
+    );
   }
 
   /** Inside a transaction. */

@@ -252,13 +252,16 @@ export function isUnusual({ known, since, records }: LearnedForms, form: AnswerF
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
   const { records = NOTHING_SAID } = learned;
-  return form.said === undefined || hasSettled(records) ? next : { ...next, records: learnSaid(records, form.said) };
+  if (form.said === undefined || hasSettled(records)) return next;
+  return { ...next, records: learnSaid(records, form.said, now.ordinary) };
 }
 
 interface UsualNow {
   at: string;
   endsDoubt: boolean;
   isRepeat?: boolean;
+  /** See `SaidOfRecords.ordinary`. */
+  ordinary?: readonly string[] | undefined;
 }
 
 function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {

@@ -12,6 +12,8 @@ export interface SaidOfRecords {
   of: readonly ReadonlySet<string>[];
   /** Non-empty lists that report no record by name. */
   lists: readonly string[];
+  /** Where no record is named: the names and values of the answer, which name none later either. */
+  ordinary: readonly string[];
 }
 
 /** The usual words for accepted records of one endpoint. */
@@ -23,6 +25,8 @@ export interface UsuallySaid {
   times: number;
   /** Number of these answers whose lists without named records were examined. */
   listTimes?: number;
+  /** Names and values of answers that named no record, by their place: `code`, `code#` for any number, `status=ok`. */
+  ordinary?: readonly string[];
 }
 
 /** A record of a request: the text of its key columns, and its JSON. */
@@ -38,6 +42,7 @@ const USUAL_TIMES = 3;
 const WORDS_MAX = 30;
 const WORD_MAX = 60;
 const DEPTH_MAX = 6;
+const ORDINARY_MAX = 100;
 /** Shorter keys, and short numbers, occur in texts that do not refer to them. */
 const KEY_IN_TEXT_MIN = 3;
 const TEXT_MAX = 4_000;
@@ -65,12 +70,17 @@ const VERDICT =
 
 /**
  * @param answer the parsed JSON of the answer
+ * @param ordinary see {@link UsuallySaid.ordinary}: a record whose key is `ok` is not named by `{ ok: true }`
  * @example
  * readSaid({ ok: ["A"], unknown: ["B"] }, [{ key: ["A"], … }, { key: ["B"], … }]).of; // [{"ok[]"}, {"unknown[]"}]
  */
-export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRecords {
+export function readSaid(
+  answer: unknown,
+  sent: readonly SentRecord[],
+  ordinary: readonly string[] = [],
+): SaidOfRecords {
   const said = sent.map(() => new Set<string>());
-  const names = new Names(sent);
+  const names = new Names(sent, new Set(ordinary));
   const lists = new Set<string>();
   let times = 0;
   const say = (index: number, words: string) => {
@@ -85,14 +95,14 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
   };
   const visit = (value: unknown, path: string, depth: number) => {
     if (depth > DEPTH_MAX || value === null || value === undefined) return;
-    if (typeof value === "string") for (const index of names.inText(value)) say(index, `${path}~`);
+    if (typeof value === "string") for (const index of names.inText(value, path)) say(index, `${path}~`);
     if (typeof value !== "object") return;
     if (Array.isArray(value)) {
       visitList(value, path, depth);
       return;
     }
     const members = Object.entries(value);
-    const named = members.map(([key]) => names.of(key));
+    const named = members.map(([key]) => names.ofMember(key, path));
     if (members.length > 0 && named.every((indexes) => indexes.length > 0)) {
       members.forEach(([, about], at) => {
         for (const index of named[at] ?? [])
@@ -100,13 +110,13 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
       });
       return;
     }
-    const indexes = names.ofElement(value);
+    const indexes = names.ofElement(value, path);
     for (const index of indexes) for (const words of saidBeside(path, value, index)) say(index, words);
     if (indexes.length > 0) return;
-    for (const [key, below] of members) visit(below, path === "" ? key : `${path}.${key}`, depth + 1);
+    for (const [key, below] of members) visit(below, placeIn(path, key), depth + 1);
   };
   const visitList = (list: readonly unknown[], path: string, depth: number) => {
-    const named = list.map((element) => (isScalar(element) ? names.of(String(element)) : []));
+    const named = list.map((element) => (isScalar(element) ? names.ofValue(element, `${path}[]`) : []));
     const isOfKeys = named.every((indexes) => indexes.length > 0);
     for (const index of isOfKeys ? named.flat() : []) say(index, placeWords(path));
     const before = times;
@@ -141,7 +151,33 @@ export function readSaid(answer: unknown, sent: readonly SentRecord[]): SaidOfRe
     return [place, ...verdicts, ...repeatsIn(place, element, recordAt(index))];
   };
   visit(answer, "", 0);
-  return { of: said, lists: [...lists] };
+  const isSilent = said.every(({ size }) => size === 0);
+  return { of: said, lists: [...lists], ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [] };
+}
+
+function ordinaryOf(value: unknown, place: string, depth: number): string[] {
+  if (depth > DEPTH_MAX || value === null || value === undefined) return [];
+  if (typeof value === "string")
+    return [equalTo(place, value), ...wordsIn(value.slice(0, WORD_MAX * 2)).map(({ text }) => wordAt(place, text))];
+  if (isScalar(value)) return [equalTo(place, value)];
+  if (Array.isArray(value))
+    return value.slice(0, WORDS_MAX).flatMap((each) => ordinaryOf(each, `${place}[]`, depth + 1));
+  return Object.entries(value)
+    .slice(0, WORDS_MAX)
+    .flatMap(([key, below]) => [placeIn(place, key), ...ordinaryOf(below, placeIn(place, key), depth + 1)]);
+}
+
+function placeIn(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}
+
+/** Numbers at one place differ from answer to answer. */
+function equalTo(place: string, value: string | number | boolean): string {
+  return numberOf(value) === undefined ? `${place}=${String(value).slice(0, WORD_MAX)}` : `${place}#`;
+}
+
+function wordAt(place: string, word: string): string {
+  return `${place}~${word}`;
 }
 
 /** The words for a record by its position in a list. Numbers are verdicts only as flags and HTTP statuses. */
@@ -248,13 +284,15 @@ export function findByKey(keys: readonly (readonly string[])[]): (text: string) 
 /** Finds records of the request that an answer names. */
 class Names {
   readonly #keys: readonly (readonly string[])[];
-  readonly of: (text: string) => readonly number[];
+  readonly #ordinary: ReadonlySet<string>;
+  readonly #of: (text: string) => readonly number[];
   /** Keys of more than one word, by their first word. */
   readonly #long: ReadonlyMap<string, readonly { key: string; index: number; first: { text: string; at: number } }[]>;
 
-  constructor(sent: readonly SentRecord[]) {
+  constructor(sent: readonly SentRecord[], ordinary: ReadonlySet<string>) {
     this.#keys = sent.map(({ key }) => key);
-    this.of = findByKey(this.#keys);
+    this.#ordinary = ordinary;
+    this.#of = findByKey(this.#keys);
     const long = this.#keys.flatMap(([key = ""], index) => {
       const [first] = wordsIn(key);
       return first === undefined || first.text === key || key.length < KEY_IN_TEXT_MIN ? [] : [{ key, index, first }];
@@ -262,20 +300,32 @@ class Names {
     this.#long = Map.groupBy(long, ({ first }) => first.text);
   }
 
+  ofMember(key: string, path: string): readonly number[] {
+    return this.#ordinary.has(placeIn(path, key)) ? [] : this.#of(key);
+  }
+
+  ofValue(value: string | number | boolean, place: string): readonly number[] {
+    return this.#ordinary.has(equalTo(place, value)) ? [] : this.#of(String(value));
+  }
+
   /** The other key columns may be members beside the first. */
-  ofElement(element: object): readonly number[] {
-    const scalars = Object.entries(element).filter(([key, value]) => isScalar(value) && !VERDICT.test(plainName(key)));
-    const found =
-      scalars.find(([, value]) => typeof value === "string" && this.of(value).length > 0) ??
-      scalars.find(([, value]) => typeof value === "number" && this.of(String(value)).length > 0);
-    const indexes = found === undefined ? [] : this.of(String(found[1]));
+  ofElement(element: object, path: string): readonly number[] {
+    const scalars = Object.entries(element).filter(
+      (member): member is [string, string | number | boolean] =>
+        isScalar(member[1]) && !VERDICT.test(plainName(member[0])),
+    );
+    const found = (type: "string" | "number") =>
+      scalars.find(([key, value]) => typeof value === type && this.ofValue(value, placeIn(path, key)).length > 0);
+    const [, name = undefined] = found("string") ?? found("number") ?? [];
+    const indexes = name === undefined ? [] : this.#of(String(name));
     if (indexes.length < 2) return indexes;
     const texts = new Set(scalars.map(([, value]) => String(value)));
     const exact = indexes.filter((index) => (this.#keys[index] ?? []).every((part) => texts.has(part)));
     return exact.length > 0 ? exact : indexes;
   }
 
-  inText(text: string): readonly number[] {
+  inText(text: string, place: string): readonly number[] {
+    if (this.#ordinary.has(equalTo(place, text))) return [];
     const head = text.slice(0, TEXT_MAX);
     return wordsIn(head).flatMap(({ text: word, at }) => {
       const long = (this.#long.get(word) ?? []).filter(
@@ -283,7 +333,8 @@ class Names {
           head.startsWith(key, at - first.at) && !IN_WORD.test(head[at - first.at + key.length] ?? ""),
       );
       const isKey = word.length >= KEY_IN_TEXT_MIN && (/[^\d.,]/.test(word) || CODE.test(word));
-      return [...long.map(({ index }) => index), ...(isKey ? this.of(word) : [])];
+      const isOrdinary = this.#ordinary.has(wordAt(place, word));
+      return [...long.map(({ index }) => index), ...(isKey && !isOrdinary ? this.#of(word) : [])];
     });
   }
 }
@@ -318,8 +369,8 @@ export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: numbe
 }
 
 /** Whether nothing more is learned from further answers. */
-export function hasSettled({ times, listTimes = 0 }: UsuallySaid): boolean {
-  return times >= USUAL_TIMES && listTimes >= USUAL_TIMES;
+export function hasSettled({ times, listTimes = 0, ordinary }: UsuallySaid): boolean {
+  return times >= USUAL_TIMES && listTimes >= USUAL_TIMES && ordinary !== undefined;
 }
 
 function isKnown(usual: UsuallySaid): boolean {
@@ -341,12 +392,14 @@ function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string)
 }
 
 /** Learns from an answer whose records were accepted. Returns the same object where nothing is new. */
-export function learnSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary: readonly string[] = []): UsuallySaid {
   if (hasSettled(usual)) return usual;
   const { times, listTimes = 0 } = usual;
+  const all = [...new Set([...(usual.ordinary ?? []), ...ordinary])].slice(0, ORDINARY_MAX);
   // Words learned by a version that examined no lists are kept.
   const learned = times < USUAL_TIMES ? words : words.filter((word) => placeOf(word) !== undefined);
-  return { ...withWords(usual, learned), times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
+  const counted = { times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
+  return { ...withWords(usual, learned), ...counted, ordinary: all };
 }
 
 /** Makes these words usual. */

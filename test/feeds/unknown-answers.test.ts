@@ -43,6 +43,23 @@ async function startUsed(options: Parameters<typeof startFeeds>[0] = {}) {
   return feeds;
 }
 
+describe("an import that is answered as usual", () => {
+  it.each<[key: string, body: string]>([
+    ["ok", '{"ok":true}'],
+    ["OK", "OK"],
+    ["200", '{"code":200,"ok":true}'],
+    ["status", '{"status":"ok"}'],
+  ])("is accepted also where it sends one article alone, whose key is a word of the answer: %s", async (key, body) => {
+    const { erp, sandbox, run, holds, rows } = await startFeeds({ settings: { imports: { stocks: { chunk: 1 } } } });
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: "forever", do: answer(body) });
+    fillStock(erp, 4);
+    await run("stocks");
+    erp.prepare("INSERT INTO stock (sku, quantity) VALUES (?, 7)").run(key);
+    await run("stocks");
+    expect([holds(), rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
+  });
+});
+
 describe("an import that is answered with 200 and another no", () => {
   it.each(some(NO, 1))("as the first answer of all is not accepted: %s", async (body) => {
     const { erp, sandbox, run, minute, level, clock, quarantined } = await startFeeds();

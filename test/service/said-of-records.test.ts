@@ -18,22 +18,29 @@ const record = (...key: string[]): SentRecord => ({
 });
 const SENT = [record("A-1"), record("B-2")];
 
+function learned(usual: UsuallySaid, answer: unknown, sent: readonly SentRecord[]): UsuallySaid {
+  const said = readSaid(answer, sent);
+  return learnSaid(usual, wordsOf(said), said.ordinary);
+}
+
 /** What three answers of this kind have taught. */
 function usualOf(answer: unknown, sent: readonly SentRecord[] = SENT): UsuallySaid {
   let usual = NOTHING_SAID;
-  for (let times = 0; times < 3; times++) usual = learnSaid(usual, wordsOf(readSaid(answer, sent)));
+  for (let times = 0; times < 3; times++) usual = learned(usual, answer, sent);
   return usual;
 }
 
 /** The same of an answer of each kind. */
 function learnedOf(answers: readonly unknown[], sent: readonly SentRecord[]): UsuallySaid {
   let usual = NOTHING_SAID;
-  for (const answer of [...answers, ...answers]) usual = learnSaid(usual, wordsOf(readSaid(answer, sent)));
+  for (const answer of [...answers, ...answers]) usual = learned(usual, answer, sent);
   return usual;
 }
 
 const oddKeys = (usual: unknown, answer: unknown, sent: readonly SentRecord[] = SENT) =>
-  findOdd(usualOf(usual, sent), readSaid(answer, sent)).map(({ index }) => sent[index]?.key.join("/"));
+  findOdd(usualOf(usual, sent), readSaid(answer, sent, usualOf(usual, sent).ordinary)).map(({ index }) =>
+    sent[index]?.key.join("/"),
+  );
 
 describe("what an answer says of one record of the request", () => {
   it.each<[usual: unknown, answer: unknown]>([
@@ -217,5 +224,36 @@ describe("what is known of records", () => {
     for (const form of forms) learned = learnUsual(learned, form, { at: "2026-03-01T12:00:00Z", endsDoubt: false });
     expect(learned.since).not.toBeNull();
     expect(learned.records).toMatchObject({ times: 3 });
+  });
+});
+
+describe("a record whose key is a word of the usual answer", () => {
+  const oddOf = (usual: unknown, key: string, answer: unknown = usual) => {
+    const known = usualOf(usual);
+    return findOdd(known, readSaid(answer, [record(key)], known.ordinary)).map(({ words }) => words);
+  };
+
+  it.each<[key: string, usual: unknown]>([
+    ["ok", { ok: true }],
+    ["status", { status: "ok" }],
+    ["result", { result: "success" }],
+    ["200", { code: 200, ok: true }],
+    ["7", { success: true, n: 6 }],
+    ["data", { success: true, data: { updated: 6 } }],
+    ["Accepted", { message: "Accepted" }],
+    ["Accepted", { message: "Accepted 6 of 6" }],
+    ["done", { log: ["done"] }],
+    ["warehouse 1", { place: "warehouse 1" }],
+  ])("is not named by it: %s", (key, usual) => {
+    expect(oddOf(usual, key)).toEqual([]);
+  });
+
+  it.each<[key: string, usual: unknown, answer: unknown]>([
+    ["ok", { ok: true }, { ok: true, unknown: ["ok"] }],
+    ["200", { code: 200, ok: true }, { code: 200, ok: true, skipped: [200] }],
+    ["Accepted", { message: "Accepted" }, { message: "Accepted", error: "unknown article Accepted" }],
+    ["status", { status: "ok" }, { status: { status: "NOT_FOUND" } }],
+  ])("is named where the answer names it elsewhere: %s", (key, usual, answer) => {
+    expect(oddOf(usual, key, answer)).toHaveLength(1);
   });
 });
