@@ -1383,4 +1383,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "judge", find: "learned.since !== null && !isUnusual(learned, ownless)", replace: "false" },
     "src/pass/answer-forms.ts",
   ),
+  tested(
+    "test/updates/stale-replica.test.ts",
+    "an answer with another status than a change of the same time is never asked for again",
+    { of: "contradicts", does: "return false;" },
+    "src/updates/reads/asking-record.ts",
+  ),
 ];

@@ -1,6 +1,6 @@
 /*
  * Reads an order again within a day after an answer that the service may have to correct: an older version, "no such
- * order", or an order without its status or lines. And once, an hour after a status was accepted that the order does
+ * order", an order without its status or lines, or another status than its change. And once, an hour after a status was accepted that the order does
  * not show. Each due time is queued in `owed_reads` in the transaction that moves the row here to its next time; after
  * a crash the same read is queued again.
  */
@@ -10,17 +10,24 @@ import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** A replica that lags has caught up by then. */
+const SOON_MS = [MINUTE_MS, 10 * MINUTE_MS];
 /** Delays after the first answer; each outlasts a failure that may have spoilt the read before. */
-const LATER_MS = [1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS);
+const LATER_MS = [...SOON_MS, ...[1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS)];
 /** Limit per pass; the others follow in the next. */
 const READS_PER_PASS = 100;
 /** A due time further away is wrong: the clock was set back. */
 const DUE_WITHIN_MS = 25 * HOUR_MS;
 
-/** To be called inside the transaction that stores the answer. */
-export function requestLaterReads(store: Store, orderId: string, at: string): void {
-  const row = { orderId, begunAt: at, step: 0, dueAt: dueAt(at, 0) ?? at };
+/**
+ * To be called inside the transaction that stores the answer.
+ * @param first when the first read is due: in an hour, or in a minute and then in ten as well
+ */
+export function requestLaterReads(store: Store, orderId: string, at: string, first: "hour" | "minute" = "hour"): void {
+  const step = first === "minute" ? 0 : SOON_MS.length;
+  const row = { orderId, begunAt: at, step, dueAt: dueAt(at, step) ?? at };
   upsertRow(store, laterReads, row, { key: ["orderId"], set: ["begunAt", "step", "dueAt"] });
 }
 
@@ -50,7 +57,8 @@ export function requestReadNow(store: Store, { orderId, begunAt, step }: LaterRe
     deleteRows(store, laterReads, { orderId });
     return;
   }
-  const soon = isoTime(Date.parse(at) + HOUR_MS);
+  const apartMs = Math.min((LATER_MS[step + 1] ?? 0) - (LATER_MS[step] ?? 0), HOUR_MS);
+  const soon = isoTime(Date.parse(at) + apartMs);
   updateRows(store, laterReads, { orderId }, { step: step + 1, dueAt: next > soon ? next : soon });
 }
 

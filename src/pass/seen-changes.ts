@@ -60,23 +60,26 @@ export function writeSeen(seen: readonly ChangeKey[]): Buffer {
   return Buffer.from(seen.join(""), "hex");
 }
 
-/** Whether a change of this second was listed before: the answers of two endpoints may cut a time to different lengths. */
-function wasTold(seen: readonly ChangeKey[], timestampNs: bigint): boolean {
-  return seen.some((key) => {
-    const toldNs = BigInt(`0x${timestampOf(key)}`);
-    return toldNs > timestampNs - SECOND_NS && toldNs < timestampNs + SECOND_NS;
-  });
+interface Version {
+  orderId: string;
+  timestamp: string | null;
 }
 
 /** Whether the changes have ever named a version of the order with this timestamp. */
-export function wasListed(
-  store: Store,
-  { orderId, timestamp }: { orderId: string; timestamp: string | null },
-  timezone: string,
-): boolean {
+export function wasListed(store: Store, version: Version, timezone: string): boolean {
+  return countListed(store, version, timezone) > 0;
+}
+
+/**
+ * How many versions of the order with this timestamp the changes have named, as far as they are remembered. All of its second: the
+ * answers of two endpoints may cut a time to different lengths.
+ */
+export function countListed(store: Store, { orderId, timestamp }: Version, timezone: string): number {
   const ns = readTimestamp(timestamp, timezone)?.instantNs;
   const [row] = loadSeenChanges(store, [orderId]);
-  return ns !== undefined && row !== undefined && wasTold(readSeen(row.seen), ns);
+  if (ns === undefined || row === undefined) return 0;
+  const times = readSeen(row.seen).map((key) => BigInt(`0x${timestampOf(key)}`));
+  return times.filter((timeNs) => timeNs > ns - SECOND_NS && timeNs < ns + SECOND_NS).length;
 }
 
 /** Whether this record was listed before. */

@@ -41,6 +41,22 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
   });
 
+  itSome(1)(["cancelled", "paid"])(
+    "is asked again after a minute where a change of one time says %s",
+    async (status) => {
+      const test = await startWithIll(2);
+      const [id] = test.ids as [string];
+      const old = test.sandbox.service.newestText(id)!;
+      test.ill.set(id, raw(old));
+      test.change(id, { status, keepTimestamp: true });
+      for (let polls = 0; polls < 5; polls++) await test.poll(5_000);
+      expect(test.statusOf(id).status).toBe("new");
+      test.ill.clear();
+      await test.poll(60_000);
+      expect(test.statusOf(id)).toEqual({ status, revision: 2 });
+    },
+  );
+
   itWhole("keeps the read where it has nothing newer than what is stored, and not yet the change", async () => {
     const test = await startWithIll(2);
     const [id] = test.ids as [string];

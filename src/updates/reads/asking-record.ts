@@ -13,6 +13,7 @@ import type { OrderRules } from "../../orders/order-rules.ts";
 import { stateOfStatus } from "../../orders/plan-order.ts";
 import type { JobContext } from "../../pass/job.ts";
 import type { QueuedRead } from "../../pass/position-rows.ts";
+import { countListed } from "../../pass/seen-changes.ts";
 import { type OrderValues, readOrderValues } from "../../records/order-mapping.ts";
 import { learnLag, loadLag, saveLag } from "../times/change-lag.ts";
 import { saveCalledCancelled } from "../times/learned-rows.ts";
@@ -82,6 +83,20 @@ export class AskingRecord {
     const { orderId } = queued;
     log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
     saveCalledCancelled(store, { status, orderId, at });
+  }
+
+  /**
+   * Whether the answer has another status than the change that announced the read, and no later timestamp: of two versions with
+   * one time, a replica that lags answers the former one. Not where the changes list several versions of that time.
+   */
+  contradicts(queued: QueuedRead, answer: OrderAnswer): boolean {
+    if (queued.source !== "update" || queued.record === "") return false;
+    const told = this.#reader.askedBy(queued, "status");
+    const status = this.#reader.valuesOf(answer)?.status ?? null;
+    if (told === null || status === null || told === status) return false;
+    const timestamp = this.timestampOf(queued);
+    if (isStrictlyNewer(this.#reader.timestampOf(answer), timestamp, this.#timezone)) return false;
+    return countListed(this.#context.store, { orderId: queued.orderId, timestamp }, this.#timezone) <= 1;
   }
 
   learnLag(queued: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {

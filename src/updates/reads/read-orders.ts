@@ -243,6 +243,8 @@ export class ReadOrders {
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
     if (!isHeld && newer === undefined) this.#asking.noteCalled(queued, answer, at);
+    if (!isHeld && newer === undefined && this.#asking.contradicts(queued, answer))
+      requestLaterReads(this.#context.store, queued.orderId, at, "minute");
     if (isOver || !(isHeld || newer !== undefined)) this.#queue.dequeue(queued);
     else
       this.#queue.waitLonger(queued, newer === undefined ? unusable(queued.orderId) : olderThanStored(queued.orderId));
