@@ -20,6 +20,7 @@ import { switchMirror } from "../mirror/mirror-state.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
 import { wideViewsOf } from "../orders/wide-views.ts";
 import { createClient } from "../pass/build-client.ts";
+import { LAST_WRITES_MS } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
@@ -49,12 +50,10 @@ import type { RunResult } from "./run-job.ts";
 import { Scheduler } from "./scheduler.ts";
 import { openForDaemon, settleDatabaseProblem } from "./suspect-database.ts";
 
-/**
- * How long passes may continue after the first SIGTERM before their requests are aborted, and how long an abort may
- * take.
- */
+/** How long passes may continue after the first SIGTERM before their requests are aborted. */
 const DRAIN_MS = 7_000;
-const ABORT_MS = 2_000;
+/** How long an abort may take: its last writes, and what follows them. */
+const ABORT_MS = LAST_WRITES_MS + 500;
 /** Added to the longest request timeout: a pass that shows no sign of life for longer hangs. */
 const HANGING_MS = 10 * 60_000;
 /** Interval of checks of the files while nothing is written. */

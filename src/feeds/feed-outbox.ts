@@ -10,6 +10,7 @@ import { bytesOf, type FeedRules, firstOf, RECORDS_BYTES_MAX } from "./feed.ts";
 import { INVALID_EPOCH, type Numbers, paddedKey, sameKey, saveSentDrops } from "./feed-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
+import { RETRY_LONGEST_MS } from "./send/refusal-trial.ts";
 
 export interface OutboxRow {
   id: number;
@@ -44,8 +45,6 @@ export interface SendLimits {
   dropRound: number;
 }
 
-/** Longest wait of a refused row. */
-const RETRY_LONGEST_MS = 12 * 3_600_000;
 const RETRY_SOON_MS = 3_600_000;
 
 /** SQL: whether the parent of `x` is not known to be on the site. */

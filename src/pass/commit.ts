@@ -13,8 +13,8 @@ const LONGEST_WAIT_MS = 500;
 /** An ERP's nightly rewrite may take this long before it is logged. */
 const WORTH_A_LINE_MS = 5_000;
 
-/** Time for all outcomes that a pass still writes after a stop. It ends before the daemon closes the database, 2 s after the pass was aborted. */
-const LAST_WRITES_MS = 1_500;
+/** Time for all outcomes that a pass still writes after a stop. The daemon closes the database later than that. */
+export const LAST_WRITES_MS = 1_500;
 /** By the signal that was aborted: the end of that time (monotonic). */
 const lastWrites = new WeakMap<AbortSignal, AbortSignal>();
 

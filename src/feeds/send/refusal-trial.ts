@@ -2,6 +2,8 @@ import { Breaker } from "../../pass/breaker.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+/** The longest wait of a refused row. */
+export const RETRY_LONGEST_MS = 12 * HOUR_MS;
 /** Control rows that are tried before a service that refuses several rows in a row is put on hold. */
 const CONTROLS = 3;
 /** The same where it has accepted something in this pass, because there may be many bad records among the good ones. */
@@ -158,7 +160,7 @@ export function setAsideMs(tries: number): number {
 
 /** Delay in milliseconds until a quarantined row is retried: 10 minutes, an hour, six hours, and then always twelve. */
 export function retryRefusedMs(tries: number): number {
-  return Math.min(12 * HOUR_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));
+  return Math.min(RETRY_LONGEST_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));
 }
 
 /** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */
