@@ -6,6 +6,7 @@
  */
 
 import { hash } from "node:crypto";
+import { requestReadAs } from "../pass/position-rows.ts";
 import {
   type CarryReport,
   columnList,
@@ -22,7 +23,6 @@ import {
 const ORDERS_PER_COMMIT = 500;
 /** Tables with rows of an order; replaced together with it. */
 const CHILDREN = ["order_line_rows", "compared_orders"];
-const NO_HASH = Buffer.alloc(32);
 
 export interface CarryOptions extends Pair {
   report: CarryReport;
@@ -150,12 +150,7 @@ function isSame(a: Value, b: Value): boolean {
 
 function queueRead({ to, report, at }: CarryOptions, orderId: string): void {
   report.damagedOrders.push(orderId);
-  to.db
-    .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (lower(?), ?, 'update', '', ?, ?)
-       ON CONFLICT (order_id) DO NOTHING`,
-    )
-    .run(orderId, orderId, NO_HASH, at);
+  requestReadAs(to, { orderId: orderId.toLowerCase(), serviceId: orderId }, at);
 }
 
 /**

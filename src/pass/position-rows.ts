@@ -55,20 +55,29 @@ export function queueRead(store: Store, queued: Omit<QueuedRead, "attempts">, at
 
 const NO_RECORD = Buffer.alloc(32);
 
+const requestOf = (serviceId: string) => `
+  INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since)
+  VALUES (@orderId, ${serviceId}, 'update', '', @hash, @at)
+  ON CONFLICT (order_id) DO NOTHING`;
+const REQUEST = requestOf(
+  "coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = @orderId), @serviceId)",
+);
+const REQUEST_AS = requestOf("@serviceId");
+
 /**
  * Queues a read without a record, for a pass that could not settle the order. A queued read stays as it is.
  * @param order `serviceId`: the id as the service writes it. For a stored order the stored form is used, because some
  *   services accept no other.
  */
 export function requestRead(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
-  store
-    .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (
-         @orderId, coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = @orderId), @serviceId),
-         'update', '', @hash, @at)
-       ON CONFLICT (order_id) DO NOTHING`,
-    )
-    .run({ orderId: order.orderId, serviceId: order.serviceId, hash: NO_RECORD, at });
+  const { orderId, serviceId } = order;
+  store.prepare(REQUEST).run({ orderId, serviceId, hash: NO_RECORD, at });
+}
+
+/** The same by the given form of the id, whatever form is stored: the stored order may be older than what names it. */
+export function requestReadAs(store: Store, order: { orderId: string; serviceId: string }, at: string): void {
+  const { orderId, serviceId } = order;
+  store.prepare(REQUEST_AS).run({ orderId, serviceId, hash: NO_RECORD, at });
 }
 
 /** Makes a queued read due at once. */

@@ -6,11 +6,11 @@
  */
 import { hash } from "node:crypto";
 import type { Store } from "../../database/store.ts";
+import { requestReadAs } from "../../pass/position-rows.ts";
 import type { MirrorLink } from "../connection.ts";
 
 /** Orders per query and commit. */
 const ORDERS_MAX = 500;
-const NO_HASH = Buffer.alloc(32);
 
 interface MirroredOrder {
   orderId: string;
@@ -154,10 +154,5 @@ export function queueMirroredRead(
   { orderId, serviceId }: Pick<MirroredOrder, "orderId" | "serviceId">,
   at: string,
 ): void {
-  store
-    .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', '', ?, ?)
-       ON CONFLICT (order_id) DO NOTHING`,
-    )
-    .run(orderId, serviceId ?? orderId, NO_HASH, at);
+  requestReadAs(store, { orderId, serviceId: serviceId ?? orderId }, at);
 }
