@@ -7,6 +7,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { AnswerForms } from "../pass/answer-forms.ts";
+import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -26,7 +27,7 @@ import {
   markCoveredConfirmed,
   type ServedUnnamed,
 } from "./confirm-rows.ts";
-import { ConfirmWaits, FAILURES_IN_ROW_MAX, type UnknownBecause } from "./confirm-waits.ts";
+import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { OpenConfirm } from "./open-confirm.ts";

@@ -7,6 +7,7 @@
 
 import { readOrderId } from "../answers/uuid.ts";
 import { type BatchRow, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
+import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
@@ -29,8 +30,6 @@ const UNKNOWN_MAX = 200;
  * is repaired sooner.
  */
 const IDS_MAX_FOR_MS = 24 * 3_600_000;
-/** So many failures in a row mean that the service is failing, not a batch. */
-export const FAILURES_IN_ROW_MAX = 3;
 
 /** Why the outcome is unknown: a new form of answer, or the name of a count below the size of the batch. */
 export interface UnknownBecause {

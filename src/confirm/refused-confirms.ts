@@ -6,6 +6,7 @@
 import type { BatchRow } from "../batches/batch-rows.ts";
 import { count, isAnsweredWhole, type PullPass } from "../batches/pull-pass.ts";
 import { m } from "../messages/messages.ts";
+import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -17,7 +18,7 @@ import {
   markRefusedConfirmed,
   REFUSED_TRIES_MAX,
 } from "./confirm-rows.ts";
-import { type ConfirmWaits, FAILURES_IN_ROW_MAX, idsOf } from "./confirm-waits.ts";
+import { type ConfirmWaits, idsOf } from "./confirm-waits.ts";
 import type { LateOrders } from "./late-orders.ts";
 import type { LostAnswers } from "./lost-answers.ts";
 import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
