@@ -464,7 +464,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/daemon/switch-account.test.ts",
     "a batch confirmed to another account than the one that served it",
     {
-      find: 'export const SERVED_HERE = "(account IS NULL OR account = @account)";',
+      find: 'export const SERVED_HERE = servedTo("@account");',
       replace: 'export const SERVED_HERE = "(1 OR @account)";',
     },
     "src/batches/batch-rows.ts",

@@ -528,7 +528,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: BATCHES,
-        find: 'export const SERVED_HERE = "(account IS NULL OR account = @account)";',
+        find: 'export const SERVED_HERE = servedTo("@account");',
         replace: 'export const SERVED_HERE = "(1 OR @account)";',
       },
       { file: BATCHES, of: "isServedBy", does: "return account === null || here !== '';" },

@@ -29,8 +29,11 @@ export type BatchRow = NamedRow<typeof batches, (typeof BATCH)[number]> & { batc
 /** The columns of {@link BatchRow}. */
 export const BATCH_COLUMNS = `${columnList(batches, BATCH)}, service_batch_id AS batchId`;
 
+const servedTo = (account: string) => `(account IS NULL OR account = ${account})`;
 /** Condition on batches that this account served, or an unknown one; a confirm is never sent to another account. */
-export const SERVED_HERE = "(account IS NULL OR account = @account)";
+export const SERVED_HERE = servedTo("@account");
+/** The same of the account that the database is bound to. */
+export const SERVED_TO_OWN = servedTo("(SELECT value FROM meta WHERE key = 'account')");
 
 export function isServedBy({ account }: Pick<BatchRow, "account">, here: string): boolean {
   return account === null || account === here;

@@ -3,6 +3,7 @@
  * that covered more than it had delivered. What is decided is written in one transaction, beside a running daemon; a
  * batch that is served again afterwards is confirmed again, and refused again where the service says so.
  */
+import { SERVED_TO_OWN } from "../batches/batch-rows.ts";
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
@@ -40,8 +41,7 @@ export function saveLarger(store: Store, larger: LargerConfirm): void {
   } satisfies Larger);
 }
 
-const REFUSED_HERE =
-  "state = 'refused' AND (account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
+const REFUSED_HERE = `state = 'refused' AND ${SERVED_TO_OWN}`;
 
 /** The confirms about which a person may decide, in words. */
 export function listConfirms(store: Store): string[] {
