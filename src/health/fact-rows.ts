@@ -285,8 +285,6 @@ function countUnreadableTimes(store: Store): number {
  * Reads all facts. Those that cannot be read because another program changed the bridge's schema are left out, and
  * `changed` names the objects.
  */
-const NO_LARGER = { count: 0, since: null };
-
 export function loadFacts(store: Store): Facts {
   const changed = loadChanged(store);
   const read = <T>(query: () => T, unknown: T): T => {
@@ -314,7 +312,7 @@ export function loadFacts(store: Store): Facts {
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
     failedConfirms: count(FAILED_CONFIRMS),
-    largerConfirms: loadMetaJson<{ count: number; since: string | null }>(store, "larger_confirms") ?? NO_LARGER,
+    largerConfirms: loadMetaJson<{ count: number; since: string | null }>(store, "larger_confirms") ?? NONE,
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
