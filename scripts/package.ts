@@ -1,3 +1,9 @@
+/*
+ * Builds the Debian package and the tarball: `npm run release:package -- [--out FOLDER] [--version VERSION] [--compress xz|gzip|none]
+ * [--arch amd64|arm64] [--maintainer "NAME <ADDRESS>"] [--repository FOLDER [--sign KEY]] [--deb-only]`. The maintainer also comes
+ * from DEBFULLNAME and DEBEMAIL. The same commit gives the same files, byte for byte, with the same dpkg and tar.
+ */
+
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import os from "node:os";
@@ -17,12 +23,6 @@ import {
   warnOfRuntime,
 } from "./package/runtime.ts";
 import { writeTree } from "./package/tree.ts";
-
-/**
- * Builds the Debian package and the tarball: `npm run release:package -- [--out FOLDER] [--version VERSION] [--compress xz|gzip|none]
- * [--arch amd64|arm64] [--maintainer "NAME <ADDRESS>"] [--repository FOLDER [--sign KEY]] [--deb-only]`. The maintainer also comes
- * from DEBFULLNAME and DEBEMAIL. The same commit gives the same files, byte for byte, with the same dpkg and tar.
- */
 
 const root = path.resolve(import.meta.dirname, "..");
 const { values } = parseArgs({

@@ -1,3 +1,9 @@
+/*
+ * Takes the package through its life on a Debian of its own: `npm run campaign:host -- [--base FOLDER] [--release bookworm|trixie]
+ * [--mirror URL] [--only PART,…] [--keep]`. Needs root, debootstrap, systemd-container, apt-utils and gpg. The base tree is made
+ * once, below --base. With --only the arrival and the named parts are tried.
+ */
+
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
@@ -10,12 +16,6 @@ import { checkInstances, checkOperations } from "./host/operate.ts";
 import { checkPlanted } from "./host/planted.ts";
 import { checkArchive, checkArrival, checkDeparture, checkRepository, checkShops, checkUpgrade } from "./host/stay.ts";
 import { Trial } from "./host/trial.ts";
-
-/**
- * Takes the package through its life on a Debian of its own: `npm run campaign:host -- [--base FOLDER] [--release bookworm|trixie]
- * [--mirror URL] [--only PART,…] [--keep]`. Needs root, debootstrap, systemd-container, apt-utils and gpg. The base tree is made
- * once, below --base. With --only the arrival and the named parts are tried.
- */
 
 const FORMER_VERSION = "0.0.9";
 const SIGNER = "trial@host.example";

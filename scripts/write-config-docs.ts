@@ -1,3 +1,5 @@
+/* Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
+
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { exampleConfig } from "../src/config/example.ts";
@@ -5,8 +7,6 @@ import { dictionary } from "./docs/dictionary.ts";
 import { configReference } from "./docs/reference.ts";
 import { RUSSIAN } from "./docs/reference-ru.ts";
 import { type Region, regions, withRegions } from "./docs/regions.ts";
-
-/** Writes the example, the references and the tables of the pages from the code; with --check only says whether they are up to date. */
 
 const root = path.resolve(import.meta.dirname, "..");
 const files: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
+/* docs/dictionary.md: the tables and columns that other programs may read, from the comments of the schema. */
+
 import { readFileSync } from "node:fs";
 import { getTableColumns, getTableName, getViewName, getViewSelectedFields, is, type Table, View } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import * as schema from "../../src/database/schema.ts";
 import { tableOf } from "./table.ts";
-
-/** docs/dictionary.md: the tables and columns that other programs may read, from the comments of the schema. */
 
 const PARTS: readonly (readonly [heading: string, names: readonly (keyof typeof schema)[]])[] = [
   ["Written by the ERP", ["erpOrders", "statusRequests", "stock", "prices", "products", "images"]],

@@ -1,7 +1,7 @@
+/* The words of docs/configuration.ru.md. Keys, types and meanings are messages of the program; the rest stands here. */
+
 import { render } from "../../src/messages/message.ts";
 import type { ReferenceWords } from "./reference.ts";
-
-/** The words of docs/configuration.ru.md. Keys, types and meanings are messages of the program; the rest stands here. */
 
 const HEAD = `# Настройки
 

@@ -1,8 +1,8 @@
+/* The switches of the mock service: their defaults from the program, their values and meanings from the source. */
+
 import { readFileSync } from "node:fs";
 import { defaultOptions } from "../../src/sandbox/options.ts";
 import { tableOf } from "./table.ts";
-
-/** The switches of the mock service: their defaults from the program, their values and meanings from the source. */
 
 const SOURCE = "src/sandbox/options.ts";
 /** Declared apart from where they stand. */

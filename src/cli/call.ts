@@ -1,13 +1,13 @@
+/*
+ * The configuration that a command is called with, and how other commands are typed for it.
+ */
+
 import path from "node:path";
 import type { SeenConfig } from "../config/accepted.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import type { Call } from "./command.ts";
-
-/*
- * The configuration that a command is called with, and how other commands are typed for it.
- */
 
 const FOLDER = "/etc/erp-bridge";
 const INSTANCE = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;

@@ -1,3 +1,8 @@
+/*
+ * Read-only work of commands beside the daemon: what would be sent, the state of one key, and whether feeds' sources
+ * can be read.
+ */
+
 import type { FeedName } from "../config/feed-names.ts";
 import { textsOf } from "../config/kinds.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -19,11 +24,6 @@ import type { JobName } from "../pass/job-names.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { compileStatusRules } from "../statuses/plan-status.ts";
 import { type PreviewRow, previewConfirms, previewFeed, previewStatuses } from "./preview-sends.ts";
-
-/*
- * Read-only work of commands beside the daemon: what would be sent, the state of one key, and whether feeds' sources
- * can be read.
- */
 
 export type { PreviewRow };
 

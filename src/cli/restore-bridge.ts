@@ -1,4 +1,3 @@
-import { m } from "../messages/messages.ts";
 /*
  * Puts a copy in the database's place without losing anything that either file holds: everything happens in a new file,
  * DATABASE.RANDOM.restoring, and the names change only when that is complete, checked and flushed. The replaced file is
@@ -58,6 +57,7 @@ import { asBridgeError } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
 import { beginTimeline } from "../database/timeline.ts";
 import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { freshName, leftNames, openOnlyName, removeName, setMode } from "../platform/fresh-file.ts";

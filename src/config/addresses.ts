@@ -1,13 +1,13 @@
+/*
+ * Addresses of the service and of the program's own listener. No value may redirect a request to a host other than the
+ * named one.
+ */
+
 import { isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { checked, refuse, saying, text, worded } from "./kinds.ts";
-
-/**
- * Addresses of the service and of the program's own listener. No value may redirect a request to a host other than the
- * named one.
- */
 
 export interface Listen {
   host: string;

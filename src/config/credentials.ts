@@ -1,11 +1,11 @@
+/*
+ * Resolves the Client Secret and other credentials from exactly one source. No message contains any part of one.
+ */
+
 import path from "node:path";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { readSmallFile } from "./small-file.ts";
-
-/*
- * Resolves the Client Secret and other credentials from exactly one source. No message contains any part of one.
- */
 
 /** Possible sources of a credential; undefined where a key is not set. */
 export interface CredentialSources {

@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from "node:util";
-import { isMap, isScalar, type Node, type Pair, parseDocument } from "yaml";
-import { inline } from "./example.ts";
-
 /*
  * Writes values into a configuration as a person would: an existing value is replaced in place, a commented-out default
  * is uncommented, anything else becomes a line of its own. Comments and order are kept. Pure.
  */
+
+import { isDeepStrictEqual } from "node:util";
+import { isMap, isScalar, type Node, type Pair, parseDocument } from "yaml";
+import { inline } from "./example.ts";
 
 interface Found {
   /** The innermost existing pair on the path; undefined: the document itself. */

@@ -1,3 +1,8 @@
+/*
+ * Finds the places of a record that say how much can be sold, by the columns they render and not by property names, so
+ * that the guard sees rows drop to zero, and a deleted row is taken off sale, under any template.
+ */
+
 import { Buffer } from "node:buffer";
 import { compareDecimals, parseDecimal } from "../answers/decimal.ts";
 import { type Expression, parseExpression } from "../answers/expression.ts";
@@ -7,11 +12,6 @@ import { scanJson } from "../answers/scan-json.ts";
 import { parseTemplate, renderTemplate, type Template, type TemplateNode } from "../answers/template.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-
-/*
- * Finds the places of a record that say how much can be sold, by the columns they render and not by property names, so
- * that the guard sees rows drop to zero, and a deleted row is taken off sale, under any template.
- */
 
 /** A value of the record that is a single placeholder, perhaps with fixed text around it: `{available} pcs`. */
 export interface RecordPlace {

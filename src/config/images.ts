@@ -1,10 +1,10 @@
+/* Keys of the images feed alone: where its files are, and how they are sent. */
+
 import * as z from "zod";
 import { m } from "../messages/messages.ts";
 import { FILE_NAMES, IMAGE_SENDS, IMAGE_TYPES } from "./feed-names.ts";
 import { bytes, type Json, key, name, oneOf, place, refuse, saying, section, text, textsOf, worded } from "./kinds.ts";
 import { namesIn } from "./syntax.ts";
-
-/** Keys of the images feed alone: where its files are, and how they are sent. */
 
 const ASK = "ask the service";
 

@@ -1,6 +1,7 @@
+/* Which tables and queries may be the source of a feed, as far as the text alone shows. */
+
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-/** Which tables and queries may be the source of a feed, as far as the text alone shows. */
 
 /** Tables and views of the bridge. Those of the feeds are missing here, because the ERP writes them. */
 export const OWN_NAMES: ReadonlySet<string> = new Set([

@@ -1,3 +1,8 @@
+/*
+ * Checks of the small languages inside values. Return what is wrong, or null; the message may quote the value, so never
+ * use them on a secret.
+ */
+
 import { parseExpression } from "../answers/expression.ts";
 import { parsePath } from "../answers/json-path.ts";
 import { parseTemplate, placeholdersOf } from "../answers/template.ts";
@@ -5,11 +10,6 @@ import { TextSyntaxError } from "../answers/text-syntax-error.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { type LevelSettings, levelProblem } from "./feed-level.ts";
-
-/**
- * Checks of the small languages inside values. Return what is wrong, or null; the message may quote the value, so never
- * use them on a secret.
- */
 
 export function pathProblem(text: string): Message | null {
   return wordsOf(() => parsePath(text));

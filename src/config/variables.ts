@@ -1,9 +1,9 @@
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
-
-/**
+/*
  * Expands `${VAR}` and `${VAR:-default}` inside a value, after parsing, so that a variable never changes the structure.
  */
+
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 
 const REFERENCE = /\$\{([^}]*)(\}|$)/g;
 const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;

@@ -1,11 +1,11 @@
+/*
+ * Why a text cannot be read as YAML: limits that are checked before parsing, and the parser's errors.
+ */
+
 import { type Document, Lexer } from "yaml";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { DocumentProblem } from "./document.ts";
-
-/*
- * Why a text cannot be read as YAML: limits that are checked before parsing, and the parser's errors.
- */
 
 /** One level of a configuration takes one or two of these: its own, and one for the value of a key. */
 const LEVELS_MAX = 100;

@@ -1,3 +1,8 @@
+/*
+ * Repairs stored data beside the daemon: each write is a short transaction of its own, so that it works with or without
+ * a running daemon.
+ */
+
 import { loadUnreadBody } from "../batches/kept-rows.ts";
 import { bringEmptyBack } from "../completeness/list-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
@@ -16,11 +21,6 @@ import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { retryHeld } from "../quarantine/retry-held.ts";
 import { type RetryOutcome, retryQuarantined } from "../quarantine/retry-quarantined.ts";
 import { feedRulesOf, orderRulesOf } from "./build-jobs.ts";
-
-/*
- * Repairs stored data beside the daemon: each write is a short transaction of its own, so that it works with or without
- * a running daemon.
- */
 
 /** Adapts the database to the configuration at start, inside a write transaction. Returns whether `remap` is needed. */
 export function applyConfiguration(store: Store, loaded: LoadedConfig, at: string): boolean {

@@ -1,11 +1,11 @@
-import { CONDITIONS, type Code, codeOfHold } from "./condition-traits.ts";
-import { type Condition, keyOf } from "./conditions.ts";
-import type { Notified } from "./plan-alerts.ts";
-
 /*
  * Names of alerts in messages to programs. They are older than the codes, and receivers filter by them, so they stay;
  * the program itself uses the codes of conditions.
  */
+
+import { CONDITIONS, type Code, codeOfHold } from "./condition-traits.ts";
+import { type Condition, keyOf } from "./conditions.ts";
+import type { Notified } from "./plan-alerts.ts";
 
 /** Alerts about quarantine are named by the kind of record, which is older than the flow. */
 const KINDS: Readonly<Record<string, string>> = { orders: "order", updates: "change", reconcile: "payload" };

@@ -1,3 +1,7 @@
+/*
+ * The facts about the present state: read from the database in fact-rows.ts, judged in conditions.ts.
+ */
+
 import type { DiskSpace } from "../backup/space-rule.ts";
 import type { HoldScope } from "../database/hold-names.ts";
 import type { DatabaseProblem } from "../database/log/progress.ts";
@@ -6,10 +10,6 @@ import type { Message } from "../messages/message.ts";
 import type { MirrorFacts } from "../mirror/mirror-state.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
-
-/*
- * The facts about the present state: read from the database in fact-rows.ts, judged in conditions.ts.
- */
 
 type StatusRow = typeof syncStatus.$inferSelect;
 

@@ -1,9 +1,9 @@
-import { type Condition, traitOf } from "./conditions.ts";
-
 /*
  * Whether everything is fresh, for monitoring. This is freshness, not liveness: a daemon that runs and achieves nothing
  * is unhealthy, and one quarantined record needs a person but is no health problem.
  */
+
+import { type Condition, traitOf } from "./conditions.ts";
 
 export interface HealthProblem {
   /** The subject of the condition: a flow, the area of a hold, `database` or `machine`. */

@@ -1,6 +1,6 @@
-import type { Language } from "./language.ts";
-
 /* Numbers with nouns, sizes and durations, in both languages. */
+
+import type { Language } from "./language.ts";
 
 /** The forms of a noun after a number, by the categories of `Intl.PluralRules`. */
 export interface Forms {

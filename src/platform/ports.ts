@@ -1,6 +1,6 @@
-import type { Message } from "../messages/message.ts";
+/* Time, randomness, sleep and logging, handed in so that tests control them. */
 
-/** Time, randomness, sleep and logging, handed in so that tests control them. */
+import type { Message } from "../messages/message.ts";
 
 export interface Clock {
   /**

@@ -1,14 +1,14 @@
+/*
+ * Guesses where an unknown service keeps which value, from names and values in parsed answers. Nothing from these
+ * answers is stored or sent; findings are proposed to a person.
+ */
+
 import { formatPath, type PathStep, parsePath } from "../answers/json-path.ts";
 import { parseTimestamp } from "../answers/timestamp.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { LineField, OrderField } from "../records/order-mapping.ts";
-
-/*
- * Guesses where an unknown service keeps which value, from names and values in parsed answers. Nothing from these
- * answers is stored or sent; findings are proposed to a person.
- */
 
 /** Limits of the search in an answer. */
 const DEPTH_MAX = 5;

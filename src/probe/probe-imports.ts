@@ -1,6 +1,3 @@
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
-
 /*
  * The part of `probe` about imports. Any service refuses a body without its array after checking the credentials, so
  * that one is sent without asking. An empty array and a single record could have an effect: each is sent only after a
@@ -10,6 +7,8 @@ import { m } from "../messages/messages.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { acquireInstanceLock, type InstanceLock } from "../database/file/instance-lock.ts";
 import { shortWords } from "../messages/inert-text.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { type LockedAccount, lockAccount } from "../pass/lock-account.ts";
 import { asError } from "../platform/errors.ts";
 import { type Acceptance, readAcceptance } from "../service/acceptance.ts";

@@ -1,8 +1,9 @@
-import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` without requests: what stored batches, requests, feeds and runs show about the service.
  * Read-only, so a crash leaves nothing.
  */
+
+import { m } from "../messages/messages.ts";
 import { guessConfirmBody } from "./guess-confirm.ts";
 import type { Probe } from "./probe.ts";
 

@@ -1,4 +1,3 @@
-import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about orders: the shape of one order and of kept batches, the names of their fields, the answer
  * for an order that does not exist, the clocks. Reads only, and never pulls new orders.
@@ -6,6 +5,7 @@ import { m } from "../messages/messages.ts";
 
 import { randomUUID } from "node:crypto";
 import { readOrderId } from "../answers/uuid.ts";
+import { m } from "../messages/messages.ts";
 import { LINE_FIELDS, ORDER_FIELDS } from "../records/order-mapping.ts";
 import type { ServiceAnswer } from "../service/client.ts";
 import { fetchSnapshot } from "../service/orders.ts";

@@ -1,4 +1,3 @@
-import { m } from "../messages/messages.ts";
 /*
  * The part of `probe` about changes: which forms of `since` the service understands, whether its boundary is inclusive,
  * and where an answer has its changes. Reads only; GET /orders/updates has no effect on the service.
@@ -14,6 +13,7 @@ import {
   type TimestampForm,
   zoneWords,
 } from "../answers/timestamp-form.ts";
+import { m } from "../messages/messages.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/pages/follow.ts";

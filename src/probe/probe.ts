@@ -1,5 +1,3 @@
-import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 /*
  * What the parts of `probe` share: the report, and the way of sending requests. When requests for orders or for imports
  * are held, refused or not answered, no more of that kind are sent. Stores nothing, so a crash leaves nothing behind.
@@ -7,6 +5,8 @@ import { m } from "../messages/messages.ts";
 
 import type { Config } from "../config/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { Message } from "../messages/message.ts";
+import { m } from "../messages/messages.ts";
 import { stopsPass } from "../pass/holds.ts";
 import { asError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";

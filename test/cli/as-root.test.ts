@@ -1,3 +1,8 @@
+/*
+ * What a command that root starts does in a folder of somebody else. Most of it can only be tried by root, who alone may
+ * give files away; the same is tried on an installed machine by `npm run campaign:host`.
+ */
+
 import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
@@ -24,10 +29,6 @@ import { type Shop, startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
 import { inWhole, isWhole, some } from "../support/whole.ts";
 
-/*
- * What a command that root starts does in a folder of somebody else. Most of it can only be tried by root, who alone may
- * give files away; the same is tried on an installed machine by `npm run campaign:host`.
- */
 const isRoot = process.geteuid?.() === 0;
 const asRoot = it.runIf(isRoot);
 const asRootWhole = it.runIf(isRoot && isWhole);

@@ -1,3 +1,8 @@
+/*
+ * Every code block of the pages, by its language. Those in SQL are run in statements.test.ts, integration.test.ts,
+ * questions.test.ts and mirror/many-shops.test.ts; commands of the system (systemctl, apt, …) by `npm run campaign:host`, here only as far as a shell reads them.
+ */
+
 import { spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -22,11 +27,6 @@ import { PAGES } from "../support/pages.ts";
 import { type Shop, startShop } from "../support/shop.ts";
 import { startWebBridge } from "../support/web.ts";
 import { itWhole } from "../support/whole.ts";
-
-/*
- * Every code block of the pages, by its language. Those in SQL are run in statements.test.ts, integration.test.ts,
- * questions.test.ts and mirror/many-shops.test.ts; commands of the system (systemctl, apt, …) by `npm run campaign:host`, here only as far as a shell reads them.
- */
 
 const BLOCKS = [...PAGES, "CONTRIBUTING.md"].flatMap(blocksOf);
 const of = (...languages: string[]) => BLOCKS.filter(({ language }) => languages.includes(language));

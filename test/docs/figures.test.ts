@@ -1,11 +1,11 @@
+/* Figures in sentences: the page, its words, and where the figure comes from. The words must be there as they stand here. */
+
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { describeConfig } from "../../src/config/describe.ts";
 import { buildProgram } from "../../src/main.ts";
 import { EXIT } from "../../src/platform/errors.ts";
 import { PAGES } from "../support/pages.ts";
-
-/** Figures in sentences: the page, its words, and where the figure comes from. The words must be there as they stand here. */
 
 const read = (file: string) => readFileSync(file, "utf8").replaceAll(/\s+/g, " ");
 

@@ -1,7 +1,3 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
-import { describe, it } from "vitest";
-
 /*
  * The rule of the two forms. `npm test` gives an answer within 100 seconds of two free cores: of a `describe` it takes one main
  * test, and of the others those that take less than a tenth of a second (`itWhole`); of a table one case, or so many as take that
@@ -9,6 +5,11 @@ import { describe, it } from "vitest";
  * quicker test asserts the same (`inWhole`). `npm run test:whole` takes everything, with many random cases; `.ci/run` runs it.
  * `TEST_RUNS=2000` makes a campaign of one property.
  */
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { describe, it } from "vitest";
+
 export const isWhole = process.env["TESTS"] === "whole";
 
 /** So many of the cases, evenly spread, including the first one. */

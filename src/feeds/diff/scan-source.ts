@@ -1,4 +1,3 @@
-import { m } from "../../messages/messages.ts";
 /*
  * Finds what changed among rows that no trigger can watch: those of a view, a SELECT or another file. All rows are read
  * as of one moment and compared with what was acknowledged or waits; only what differs is looked at further. Nothing is
@@ -6,6 +5,7 @@ import { m } from "../../messages/messages.ts";
  * deletes nothing.
  */
 
+import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { bytesOf, type FeedRules, firstOf, keyTexts, type SourceRow, sourceOf } from "../feed.ts";

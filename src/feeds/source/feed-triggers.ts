@@ -1,4 +1,3 @@
-import { m } from "../../messages/messages.ts";
 /*
  * The triggers on the ERP's tables that note which keys were changed by whatever program, and that rows were updated at
  * all. They only note that, so they hold for any writer, cost little, and never make a write of the ERP fail. They are
@@ -10,6 +9,7 @@ import { tableProblem } from "../../config/source-text.ts";
 import { onlyRow, onlyValue } from "../../database/only-row.ts";
 import { quoteName } from "../../database/quote-name.ts";
 import type { Store } from "../../database/store.ts";
+import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type FeedRules, type SourceRules, sourceOf } from "../feed.ts";
 import { countSourceRows, keyColumn } from "./feed-source.ts";

@@ -1,4 +1,3 @@
-import { readScalar } from "../../answers/json-text.ts";
 /*
  * Asks the change list about an order whose own answer is older than the known version. Caches and replicas answer each
  * URL by itself: another order's answer proves nothing about this one, and the same URL gives the same answer again. A
@@ -7,6 +6,7 @@ import { readScalar } from "../../answers/json-text.ts";
  */
 
 import { resolveSingle } from "../../answers/json-path.ts";
+import { readScalar } from "../../answers/json-text.ts";
 import { readTimestamp } from "../../answers/timestamp.ts";
 import { unitNs } from "../../answers/timestamp-form.ts";
 import { commit } from "../../pass/commit.ts";
