@@ -1,7 +1,7 @@
 /* The forms in which timestamps are written. */
 
-const DAY_S = 86_400;
-const SECOND_NS = 1_000_000_000n;
+export const DAY_S = 86_400;
+export const SECOND_NS = 1_000_000_000n;
 /** Digits of a fraction of a second before an epoch's decimal point. */
 export const EPOCH_DIGITS = { unix: 0, unix_ms: 3, unix_us: 6 } as const;
 

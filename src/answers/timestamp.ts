@@ -1,4 +1,4 @@
-import { EPOCH_DIGITS, type TimestampForm, unitNs } from "./timestamp-form.ts";
+import { DAY_S, EPOCH_DIGITS, SECOND_NS, type TimestampForm, unitNs } from "./timestamp-form.ts";
 
 export interface Timestamp {
   /** Nanoseconds since 1970-01-01 UTC. */
@@ -16,11 +16,9 @@ export interface ServedTimestamp extends Timestamp {
   readonly text: string;
 }
 
-const SECOND_NS = 1_000_000_000n;
 const MINUTE_NS = 60n * SECOND_NS;
 /** Longer than any form. */
 const STAMP_CHARS_MAX = 80;
-const DAY_S = 86_400;
 /** The range of a four-digit year, 0000-01-01T00:00:00 to 9999-12-31T23:59:59, in seconds. */
 const FIRST_SECOND = -62_167_219_200n;
 const LAST_SECOND = 253_402_300_799n;

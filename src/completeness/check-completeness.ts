@@ -8,6 +8,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import {
@@ -59,12 +60,10 @@ import {
 type Endpoint = "orders" | "updates";
 
 /** An order that the service temporarily cannot write may come with the same batch later. */
-const HOUR_MS = 3_600_000;
 const EMPTY_WAIT_MS = HOUR_MS;
 const EMPTY_TIMES_MAX = 100;
 /** A new form of empty answers may disappear with the next answer. */
 const UNUSUAL_WAIT_MS = 600_000;
-const DAY_MS = 24 * HOUR_MS;
 const NO_NAME = { name: undefined, state: undefined };
 const NO_IDS: ReadonlySet<string> = new Set();
 

@@ -3,6 +3,7 @@
  * empty, or no page follows, a field may contradict that. Some services always count the whole shop or always link to a
  * next page, so usual values are learned. Pure.
  */
+import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { adoptUnusual, describeBeside, type UsualEmpty } from "./empty-form.ts";
 import type { EmptyNames } from "./empty-names.ts";
 import {
@@ -91,8 +92,6 @@ const UNNAMED_EQUAL_TIMES = 5;
 const LIMIT_MIN = 10;
 /** A number that changed so often beside the same batch is not that of its records, however small the batch. */
 const CHANGES_MAX = 3;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Call for each batch; `hasEmpty`: it is incomplete. A complete batch ends the time of incomplete ones. Returns the

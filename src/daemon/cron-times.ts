@@ -4,14 +4,14 @@
  * pattern is also evaluated under the present offset: what runs several times a day keeps its interval, and what has a
  * fixed hour runs once on either day.
  */
+
 import { createTask, type ScheduledTask } from "node-cron";
 import { zoneOffset } from "../answers/timestamp.ts";
+import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
 
 /** Enough to include the night of a pattern that runs every minute of the day, without slowing the start. */
 const SAMPLED_RUNS_MAX = 700;
 const SHORTEST_MS = 1_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /**
  * Patterns with a fixed interval, the unit of their step and the longest possible step: every few seconds, every few
  * minutes, hourly, daily. Where the step does not divide a minute or an hour, the first run of the next one comes

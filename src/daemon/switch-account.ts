@@ -21,6 +21,7 @@ import {
   TIME_STREAM,
   UPDATES_STREAM,
 } from "../pass/position-rows.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 import { requestReconcile } from "../reconcile/reconcile-rows.ts";
 import { COVERED_STREAM, deleteCut } from "../updates/cuts/cut-rows.ts";
@@ -30,7 +31,6 @@ import { requestSentSince } from "../updates/reads/set-back.ts";
 import { loadLearned } from "../updates/times/learned-rows.ts";
 import { accountOf } from "./account.ts";
 
-const HOUR_MS = 3_600_000;
 /** A wide re-poll is due where the last one is older than its overlap plus some hours. */
 const SWEEP_DUE_MS = 3 * HOUR_MS;
 /** Accounts whose positions are kept; the one left longest ago is dropped first. */

@@ -1,5 +1,6 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 
 /** A notification. Contains fixed texts, names and numbers only. */
 export interface AlertMessage {
@@ -42,7 +43,6 @@ export interface PlannedAlert {
   notified: Notified;
 }
 
-const HOUR_MS = 3_600_000;
 /**
  * Messages per subject and hour: two problems and two recoveries of one that alternates. Its state is sent when the
  * limit allows again.

@@ -1,4 +1,5 @@
 import { parseTimestamp } from "../answers/timestamp.ts";
+import { SECOND_NS } from "../platform/durations.ts";
 
 /** A batch that was just stored. */
 export interface PulledBatch {
@@ -7,8 +8,6 @@ export interface PulledBatch {
   /** The answer's `Date` header. */
   date: string | undefined;
 }
-
-const SECOND_NS = 1_000_000_000n;
 
 /**
  * Detects that everything which waited at a person's request has been pulled. Where orders come as fast as they are

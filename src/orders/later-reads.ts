@@ -4,14 +4,14 @@
  * not show. Each due time is queued in `owed_reads` in the transaction that moves the row here to its next time; after
  * a crash the same read is queued again.
  */
+
 import { deleteRows, select, updateRows, upsertRow } from "../database/queries.ts";
 import { laterReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
+import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** A replica that lags has caught up by then. */
 const SOON_MS = [MINUTE_MS, 10 * MINUTE_MS];
 /** Delays after the first answer; each outlasts a failure that may have spoilt the read before. */

@@ -4,12 +4,14 @@
  * intervals, and once more when the unit is over. A row of `repeat_reads` exists from the transaction that stores the
  * order until the last of these reads is queued. All times are the service's.
  */
+
 import { endOfUnitNs, parseTimestamp, type Timestamp } from "../answers/timestamp.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { deleteRows } from "../database/queries.ts";
 import { repeatReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
+import { DAY_MS, MINUTE_NS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 import { loadNewestTimestamps } from "./order-rows.ts";
 
@@ -25,8 +27,6 @@ const LATE_MS = 15 * 60_000;
 const LATE_AFTER_EARLY_MS = 2 * 3_600_000;
 /** A later due time is wrong: the timestamp is no time, or the service's clock was set back. */
 const DUE_WITHIN_MS = 25 * 3_600_000;
-const DAY_MS = 86_400_000;
-const MINUTE_NS = 60n * 1_000_000_000n;
 /** The precision of timestamps is derived from so many of the newest orders. */
 const SHOWN_BY = 20;
 /** Waits between reads within the unit. */

@@ -1,9 +1,10 @@
 /* The first watermark, once the first orders are stored. Pure. */
+
 import { readTimestamp } from "../answers/timestamp.ts";
+import { MS_NS } from "../platform/durations.ts";
 
 /** Two correct clocks differ by no more than this. */
 const CLOCKS_DIFFER_MS = 60_000;
-const MS_NS = 1_000_000n;
 
 /**
  * The service's time when it answered. A `Date` ahead of this machine's clock may come from a proxy and lie beyond every timestamp that

@@ -1,4 +1,5 @@
 import type { HoldReason, HoldScope } from "../database/hold-names.ts";
+import { MINUTE_MS } from "../platform/durations.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
@@ -11,8 +12,6 @@ export interface HoldPlan {
   /** Milliseconds until one request may probe; null: a person decides. */
   probeAfterMs: number | null;
 }
-
-const MINUTE_MS = 60_000;
 
 /** At most one probe in this time: a person corrects credentials, and some services lock accounts after several failures. */
 export const CREDENTIALS_PROBE_MS = 5 * MINUTE_MS;

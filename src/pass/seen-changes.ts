@@ -14,6 +14,7 @@
 
 import { readTimestamp } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
+import { SECOND_NS } from "../platform/durations.ts";
 import { loadSeenChanges } from "./position-rows.ts";
 
 /** A record of a change, reduced to 16 bytes in hexadecimal: its timestamp, then a digest of its content. */
@@ -25,7 +26,6 @@ const KEY_CHARS = 2 * KEY_BYTES;
 const STAMP_CHARS = 2 * STAMP_BYTES;
 /** What 64 bits hold: 2262-04-11. */
 const LAST_STAMP_NS = 2n ** 63n - 1n;
-const SECOND_NS = 1_000_000_000n;
 const NO_STAMP = "0".repeat(STAMP_CHARS);
 /** Sorts behind every timestamp. */
 const NEVER = "f".repeat(STAMP_CHARS);

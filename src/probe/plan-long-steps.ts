@@ -2,11 +2,12 @@
  * Whether timestamps of orders are so coarse that it matters to a shop: a second change within one step has the same
  * timestamp and is found only when the order is read again (`orders/second-reads.ts`), which may be an hour later.
  */
+
 import { parseTimestamp, stepNs } from "../answers/timestamp.ts";
+import { DAY_NS } from "../platform/durations.ts";
 
 /** Changes within shorter steps are found within minutes. */
 const STEP_MIN_NS = 5n * 60n * 1_000_000_000n;
-const DAY_NS = 86_400_000_000_000n;
 /** So many different timestamps are evidence, unless they are dates alone. */
 const DIFFERENT_MIN = 10;
 

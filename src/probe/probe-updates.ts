@@ -14,6 +14,7 @@ import {
   zoneWords,
 } from "../answers/timestamp-form.ts";
 import { m } from "../messages/messages.ts";
+import { DAY_MS, MS_NS } from "../platform/durations.ts";
 import type { OrderField } from "../records/order-mapping.ts";
 import { fetchUpdates } from "../service/orders.ts";
 import type { SinceForm } from "../updates/pages/follow.ts";
@@ -28,13 +29,11 @@ import {
 import { type Outcome, type Probe, parsed } from "./probe.ts";
 
 const FORMS: readonly SinceForm[] = ["iso", "unix", "unix_ms"];
-const DAY_MS = 86_400_000;
 /** Periods to look back, tried in turn until changes are found. */
 const WINDOWS_MS = [DAY_MS, 30 * DAY_MS] as const;
 /** Statuses that may mean that a parameter was not understood. */
 const REFUSALS: readonly number[] = [400, 404, 422];
 const GARBAGE = "erp-bridge-probe";
-const MS_NS = 1_000_000n;
 
 interface Page {
   root: unknown;

@@ -4,6 +4,7 @@
  */
 
 import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import type { Doubt } from "./acceptance.ts";
 import { readTextDoubt, saysWell } from "./doubt-words.ts";
 import {
@@ -25,7 +26,6 @@ const SECOND_TIMES = 2;
 const KNOWN_MAX = 12;
 const FRESH_MAX = 4;
 const PROOFS = 3;
-const HOUR_MS = 3_600_000;
 /**
  * How long a new form with signs of an acceptance must be the only answer before it becomes usual. A day, because most
  * outages are shorter, and a service that has changed should not wait longer. Where the usual form was seen for a shorter

@@ -3,6 +3,7 @@
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, stepNs } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
 import { isSameName } from "../database/same-name.ts";
+import { MINUTE_MS, SECOND_NS } from "../platform/durations.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** What a failed request says of the status it carried. */
@@ -27,8 +28,6 @@ export function classifyStatusFailure(error: unknown): StatusFailure {
   if (error.effect === "none") return "untouched";
   return error.retryAfterMs === undefined ? "unknown" : "later";
 }
-
-const MINUTE_MS = 60_000;
 
 /** What is remembered of a request that the service has refused in words of its own. */
 export interface Refusals {
@@ -232,8 +231,6 @@ function isClockSetBack(
   const isOfFuture = before.instantNs > left.instantNs + CLOCKS_DIFFER_NS;
   return isOfFuture && change.instantNs + stepNs(change) + CLOCKS_DIFFER_NS > left.instantNs;
 }
-
-const SECOND_NS = 1_000_000_000n;
 
 /**
  * Whether the last change of an order was made after the request left: its timestamp has moved with that change, and either shows the second,

@@ -1,11 +1,11 @@
 import type { Store } from "../database/store.ts";
 import { firstOrderKeySince, loadSuccesses, nextOrderKey } from "../health/monitor.ts";
 import { longestAges } from "../health/site-age.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 
 export const DAYS = 14;
 export const HOURS = 24;
-const HOUR_MS = 3_600_000;
 /** A pass a minute makes 1,440 a day; with more frequent passes the oldest hours are unknown. */
 const PASSES_MAX = 5_000;
 

@@ -1,7 +1,6 @@
 import { Breaker } from "../../pass/breaker.ts";
+import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** The longest wait of a refused row. */
 export const RETRY_LONGEST_MS = 12 * HOUR_MS;
 /** Control rows that are tried before a service that refuses several rows in a row is put on hold. */

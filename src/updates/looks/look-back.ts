@@ -8,10 +8,10 @@
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { releaseUnnamed } from "../../pass/held-rows.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { loadBackfill, requestBackfill } from "./backfill.ts";
 
-const MINUTE_MS = 60_000;
 /** After trouble of any length ends, the next request follows within the same length plus half an hour. */
 const WAITS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * MINUTE_MS);
 const LAST_MS = 12 * 60 * MINUTE_MS;

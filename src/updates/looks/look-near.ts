@@ -12,13 +12,13 @@ import { commit } from "../../pass/commit.ts";
 import { addCounts } from "../../pass/counts.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
+import { MS_NS } from "../../platform/durations.ts";
 import { loadCut } from "../cuts/cut-rows.ts";
 import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk } from "../pages/follow.ts";
 import { beginPass, type Pass } from "../pages/follow-pass.ts";
 import { isPositionRefused } from "../pages/since-limits.ts";
 import { type Ahead, loadAhead, saveAhead } from "../times/learned-rows.ts";
 
-const MS_NS = 1_000_000n;
 const LOOK_EVERY_MS = 5 * 60_000;
 /** With a clock far behind, many changes lie between, or many requests where pages are small. */
 const WIDE_RECORDS = 500;

@@ -2,6 +2,7 @@
  * Follows a feed of changes by timestamps: where a pass starts, which page comes next, when it ends, and which position
  * may be saved. Pure; `read-pages.ts` sends the requests, `store-pass.ts` saves.
  */
+
 import {
   beforeSetBack,
   beforeUnit,
@@ -19,6 +20,7 @@ import {
   uncertaintyNs,
   unitNs,
 } from "../../answers/timestamp-form.ts";
+import { HOUR_MS, MS_NS, SECOND_NS } from "../../platform/durations.ts";
 import { type Learned, learnPageForm } from "../times/learn-form.ts";
 
 /** Format of `since` in requests. */
@@ -47,9 +49,6 @@ export interface High {
   ns: bigint;
 }
 
-const MS_NS = 1_000_000n;
-const SECOND_NS = 1_000_000_000n;
-const HOUR_MS = 3_600_000;
 /** If a position is further ahead of this machine's clock, one of the two is wrong. */
 export const AHEAD_MS = HOUR_MS;
 /** Fewer changes with one timestamp are an ordinary bulk edit, not a page limit. */

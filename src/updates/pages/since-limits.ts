@@ -3,6 +3,7 @@
  * longer, or one widened by an outage, would then be refused for ever. What was refused and what was answered is kept, the next
  * request begins later, step by step, and a wider one is not sent again until what was learned has expired. All of it is pure.
  */
+import { MS_NS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { Learned } from "../times/learn-form.ts";
 import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
@@ -30,7 +31,6 @@ export interface SinceLimits {
   isCertain?: boolean | undefined;
 }
 
-const MS_NS = 1_000_000n;
 /** The service's time is known to the second: the age that was refused last is met again a little smaller, and would be asked for ever. */
 const TIME_STEP_NS = 1_000n * MS_NS;
 /** A service may lift its limit, or have refused everything for a while: after so long it is asked once more. */

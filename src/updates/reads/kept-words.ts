@@ -18,6 +18,7 @@ import { loadHeldUnder, loadHeldWith } from "../../pass/held-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { BAD_KIND, type OrderSource } from "../../records/order-mapping.ts";
 import type { AnswerRecord } from "../../records/read-records.ts";
@@ -45,7 +46,6 @@ export interface KeptWord {
   isOver: boolean;
 }
 
-const HOUR_MS = 3_600_000;
 /** For a status that is no cancellation: the order is stored later with its status by then, whatever was sent. */
 const NEWER_FOR_MS = HOUR_MS;
 /** As long as an order with bad answers is read again. */

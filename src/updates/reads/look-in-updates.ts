@@ -12,6 +12,7 @@ import { unitNs } from "../../answers/timestamp-form.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { readInTurns } from "../../pass/read-in-turns.ts";
+import { SECOND_NS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { forgetUnstored } from "../../records/unstored-records.ts";
 import { fetchUpdates } from "../../service/orders.ts";
@@ -41,7 +42,6 @@ export interface KnownVersion {
 
 /** Requests per pass; each answer may have many orders. */
 const ASKED_MAX = 10;
-const SECOND_NS = 1_000_000_000n;
 /** Changes of the last day are listed by every service; older ones if the answer itself has one as old. */
 const LISTED_MS = 24 * 3_600_000;
 

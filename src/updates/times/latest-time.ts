@@ -1,13 +1,14 @@
 /* The latest time that the service can have written by now. A later timestamp is in the future and proves nothing. */
+
 import type { JobContext } from "../../pass/job.ts";
 import { loadWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
+import { DAY_NS, MS_NS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { AHEAD_MS, instantOf, isFromFuture, liesAhead } from "../pages/follow.ts";
 import { loadAhead, loadLearned } from "./learned-rows.ts";
 
-const MS_NS = 1_000_000n;
 /** The wrong times may lie as far apart. */
-const DAY_MS = 86_400_000;
+const APART_NS = DAY_NS;
 
 type Context = Pick<JobContext, "store" | "client" | "clock">;
 
@@ -25,7 +26,7 @@ export function latestTime({ store, client, clock }: Context, timezone: string):
   // The wrong times are listed on: within the hour before they come, the tolerance would take them for right.
   const wrongNs = instantOf(ahead.watermark, timezone) ?? 0n;
   const nowNs = BigInt(Math.floor(nowMs)) * MS_NS;
-  const areNear = wrongNs > nowNs && wrongNs <= nowNs + BigInt(DAY_MS) * MS_NS;
+  const areNear = wrongNs > nowNs && wrongNs <= nowNs + APART_NS;
   return isoTime(areNear ? nowMs : nowMs + AHEAD_MS);
 }
 

@@ -1,4 +1,5 @@
 /* How the service writes its times, learned from its changes and orders. All of it is pure. */
+
 import { isUnreadForm, parseTimestamp, type ServedTimestamp } from "../../answers/timestamp.ts";
 import {
   isSameWay,
@@ -8,6 +9,7 @@ import {
   type TimestampForm,
   unitNs,
 } from "../../answers/timestamp-form.ts";
+import { DAY_MS, SECOND_NS } from "../../platform/durations.ts";
 import type { FewWhole } from "../pages/page-cover.ts";
 import type { SinceLimits } from "../pages/since-limits.ts";
 
@@ -55,8 +57,6 @@ export interface ZoneLost {
   isSeen?: true;
 }
 
-const SECOND_NS = 1_000_000_000n;
-const DAY_MS = 24 * 3_600_000;
 /** After so long without a time in it another form counts no more. */
 const OTHER_MS = 7 * DAY_MS;
 /** 2001-09-09: the first time that ten digits can write. */

@@ -3,12 +3,12 @@
  * since. `since-limits.ts` learns ages by it. After a long stop the bound is far too low; then refused and answered
  * requests narrow it.
  */
+
 import type { JobContext } from "../../pass/job.ts";
+import { MINUTE_NS, MS_NS } from "../../platform/durations.ts";
 import { type FollowRules, instantOf, liesAhead } from "../pages/follow.ts";
 import { loadAhead } from "./learned-rows.ts";
 
-const MS_NS = 1_000_000n;
-const MINUTE_NS = 60_000n * MS_NS;
 /** First step of the search, and its precision. */
 const STEP_NS = 5n * MINUTE_NS;
 /** Assumed minimum age of the earliest accepted `since`: no service is known to go back for less. */
