@@ -16,7 +16,7 @@ import {
 } from "../answers/json-text.ts";
 import { type MendedJson, mendInSlices } from "../answers/mend-json.ts";
 import { type AnswerLimits, type ScannedJson, scanInSlices } from "../answers/scan-json.ts";
-import { atOnce, type Slices } from "../answers/slices.ts";
+import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { isMarkup } from "../answers/web-page.ts";
 import { shortWords } from "../messages/inert-text.ts";
@@ -59,19 +59,14 @@ const NOTHING: ScannedJson = { start: 0, end: 0, utf8: true, depth: 0, values: 0
 const PREVIEW_BYTES = 1200;
 
 /**
- * Reads an answer as JSON and finds its list of records.
+ * Reads an answer as JSON and finds its list of records, in slices.
  *
  * 204, `[]` at the root, and an explicit null or empty list on the path are empty answers. An absent key is not: the
  * service has changed or the path is wrong, and reading it as empty would lose orders. An answer that reports an error
  * and has no record is an error, never empty.
  * @throws BridgeError `answer_unreadable` (no JSON), `answer_shape` (JSON without the list), `unavailable` (an error
- * instead of records)
+ * instead of records), `answer_too_large`
  */
-export function readList(answer: ReadableAnswer & { status: number }, path: JsonPath): AnswerList {
-  return atOnce(readListInSlices(answer, path));
-}
-
-/** The same in slices. @throws BridgeError also `answer_too_large` */
 export function* readListInSlices(answer: ReadableAnswer & { status: number }, path: JsonPath): Slices<AnswerList> {
   if (answer.status === 204) return { root: NOTHING, mended: undefined, elements: undefined };
   const { root, body, mended } = yield* readMendedInSlices(answer, depthOfRecords(path));

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { textOf } from "../../src/answers/json-text.ts";
 import { mendInSlices } from "../../src/answers/mend-json.ts";
-import { readList } from "../../src/records/read-list.ts";
+import { atOnce } from "../../src/answers/slices.ts";
+import { readListInSlices } from "../../src/records/read-list.ts";
 import { readRecords } from "../../src/records/read-records.ts";
 import { saying } from "../support/messages.ts";
 import { batchMapping } from "../support/rules.ts";
@@ -18,7 +19,7 @@ const around = (records: readonly string[]) => `{"batch_id":"B1","orders":[${rec
 
 function read(text: string, path = "$.orders") {
   const body = Buffer.from(text);
-  const list = readList({ status: 200, contentType: "application/json", body }, parsePath(path));
+  const list = atOnce(readListInSlices({ status: 200, contentType: "application/json", body }, parsePath(path)));
   const bytes = list.mended?.bytes ?? body;
   return readRecords(bytes, { ...list, elements: list.elements ?? [] }, mapping).map((record) => ({
     ...record,

@@ -4,14 +4,16 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
-import { mayHoldRecordsInSlices, readList } from "../../src/records/read-list.ts";
+import { mayHoldRecordsInSlices, type ReadableAnswer, readListInSlices } from "../../src/records/read-list.ts";
 import { fingerprintInSlices, idsInSlices, readRecords } from "../../src/records/read-records.ts";
 import { batchMapping } from "../support/rules.ts";
 
 const mapping = batchMapping({ order_id: "$.id", created_at: "$.created", updated_at: "$.at" });
 
+const readList = (answer: ReadableAnswer & { status: number }, path: string) =>
+  atOnce(readListInSlices(answer, parsePath(path)));
 const list = (body: string, path = "$.data.orders", status = 200) =>
-  readList({ status, contentType: "application/json", body: Buffer.from(body) }, parsePath(path));
+  readList({ status, contentType: "application/json", body: Buffer.from(body) }, path);
 const errorOf = (act: () => unknown): unknown => {
   try {
     act();
@@ -24,7 +26,7 @@ const UUID = "11111111-2222-4333-8444-555555555555";
 
 function recordsOf(body: string) {
   const bytes = Buffer.from(body);
-  const { root, elements = [] } = readList({ status: 200, contentType: "", body: bytes }, parsePath("$"));
+  const { root, elements = [] } = readList({ status: 200, contentType: "", body: bytes }, "$");
   return { bytes, records: readRecords(bytes, { root, elements }, mapping) };
 }
 
@@ -172,7 +174,7 @@ describe("the ids of a batch", () => {
 describe("the limits of an answer", () => {
   const limits = { valuesMax: 10, recordsMax: 3 };
   const read = (text: string) =>
-    readList({ status: 200, contentType: "application/json", body: Buffer.from(text), limits }, parsePath("$.orders"));
+    readList({ status: 200, contentType: "application/json", body: Buffer.from(text), limits }, "$.orders");
   it("refuses more records or values than were allowed, by the name of the key", () => {
     expect(read('{"orders":[1,2,3]}').elements).toHaveLength(3);
     expect(() => read('{"orders":[1,2,3,4]}')).toThrow(/more records than service.answer_records_max \(3\)/);
