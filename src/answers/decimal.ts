@@ -7,7 +7,7 @@ export interface Decimal {
 /**
  * The most digits of a number written without an exponent. Every double fits, and `1e999999999` cannot exhaust memory.
  */
-export const DECIMAL_DIGITS_MAX = 400;
+const DECIMAL_DIGITS_MAX = 400;
 
 /** The usual case: an integer without leading zeros, of at most 15 digits. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14})$/;

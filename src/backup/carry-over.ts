@@ -62,7 +62,7 @@ function defaultOf(value: string | null): string {
 }
 
 /** Names of everything that the bridge's migrations create, in lower case. */
-export function ownNames(migrationsFolder: string): ReadonlySet<string> {
+function ownNames(migrationsFolder: string): ReadonlySet<string> {
   const db = new Database(":memory:");
   try {
     for (const { statements } of loadMigrations(migrationsFolder))

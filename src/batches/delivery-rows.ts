@@ -162,7 +162,7 @@ const BEHIND_MAX_MS = 86_400_000;
  * Whether the service's clock is behind what it was since the loss. What is served then comes again before what was delivered
  * earlier, because the time to deliver that again has not come by this clock.
  */
-export function isBehindLoss(
+function isBehindLoss(
   mark: { serviceMs: number | null; behindMs: number | null },
   { serviceMs, machineMs }: { serviceMs: number | undefined; machineMs: number },
 ): boolean {

@@ -39,7 +39,7 @@ export interface Places {
   listen: string | null;
 }
 
-export const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
+const SECRET_VARIABLE = "ERP_BRIDGE_CLIENT_SECRET";
 const SECRET_BYTES_MAX = 16_384;
 const STDIN_WITHIN_MS = 10_000;
 /** Attempts per question, so that an endless input ends. */

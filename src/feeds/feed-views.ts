@@ -10,7 +10,7 @@ import { quoteName } from "../database/quote-name.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS, type FeedRules } from "./feed.ts";
 
-export const SENT_VIEWS: Record<FeedName, string> = {
+const SENT_VIEWS: Record<FeedName, string> = {
   stocks: "stock_sent",
   prices: "prices_sent",
   catalog: "products_sent",

@@ -11,7 +11,7 @@ import type { Store } from "../database/store.ts";
  * have the latest name.
  */
 export type NoticeName = "clock" | "credential" | "objects" | "copy_names";
-export const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects", "copy_names"];
+const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects", "copy_names"];
 
 export interface Notice {
   name: NoticeName;

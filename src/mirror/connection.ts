@@ -170,7 +170,7 @@ const SETTINGS = `SELECT set_config('search_path', $1, false), set_config('state
   set_config('erp_bridge.quiet', 'on', false), set_config('TimeZone', 'UTC', false), set_config('DateStyle', 'ISO, YMD', false),
   set_config('synchronous_commit', 'on', false)`;
 
-export function settingsOf({
+function settingsOf({
   target,
   authorities,
   timeoutMs,

@@ -43,7 +43,7 @@ export class MirrorError extends BridgeError {
  * Whether a value caused an error: an invalid value (22), a violated constraint (23), an exceeded limit (54) or an
  * exception of a trigger (P0). Classes of SQLSTATE are in appendix A of PostgreSQL's manual.
  */
-export function isOfData(sqlState: string | undefined): boolean {
+function isOfData(sqlState: string | undefined): boolean {
   return sqlState !== undefined && /^(22|23|54|P0)/.test(sqlState);
 }
 

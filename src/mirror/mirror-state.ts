@@ -152,7 +152,7 @@ export function loadTableCounts(store: Store, key: "refused_rows" | "kept"): Tab
   return JSON.parse(loadMirrorState(store, key) ?? "{}") as TableCounts;
 }
 
-export function sumOf(counts: TableCounts): number {
+function sumOf(counts: TableCounts): number {
   return Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 

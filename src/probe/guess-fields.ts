@@ -37,7 +37,7 @@ export interface FoundList {
 }
 
 /** All lists in an answer that may hold records: lists of objects, and empty lists. The shallowest first. */
-export function findLists(root: unknown): FoundList[] {
+function findLists(root: unknown): FoundList[] {
   const found: (FoundList & { depth: number })[] = [];
   const visit = (value: unknown, steps: readonly PathStep[]): void => {
     if (Array.isArray(value)) {

@@ -25,7 +25,7 @@ export interface ObserveRules {
 export type Misses = Record<string, number>;
 
 /** Orders in a row without a path that used to match, before that is reported: a single order may lack a number. */
-export const MISSES_MAX = 10;
+const MISSES_MAX = 10;
 
 export function compileObserveRules(
   rules: OrderRules,

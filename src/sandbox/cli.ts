@@ -45,7 +45,7 @@ function printable(text: string): string {
 }
 
 /** One request as a line: time, request, status, effect and fault. */
-export function entryLine(entry: LedgerEntry): string {
+function entryLine(entry: LedgerEntry): string {
   const query = entry.query === "" ? "" : `?${entry.query}`;
   const fault = entry.faultApplied === null ? "" : `  [fault: ${entry.faultApplied}]`;
   const request = `${entry.method} ${entry.path}${query}`;

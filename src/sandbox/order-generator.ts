@@ -31,7 +31,7 @@ function generateLine(random: Random, good: (typeof GOODS)[number], id: bigint):
 }
 
 /** Some lines of different goods; goods sold by weight have quantities such as `0.250`. */
-export function generateLines(random: Random, orderIndex: number): OrderLine[] {
+function generateLines(random: Random, orderIndex: number): OrderLine[] {
   const count = integerBetween(random, 1, 5);
   return shuffled(random, GOODS)
     .slice(0, count)

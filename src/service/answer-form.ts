@@ -183,7 +183,7 @@ export function plainWords(text: string, own: ReadonlySet<string>): string {
 }
 
 /** Whether `form` is a variant of the usual form, with the same meaning. */
-export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
+function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
   if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
   if (usual.kind !== form.kind) return false;
   // An endpoint that usually answers with numbers counts something, and 500 is a possible count.

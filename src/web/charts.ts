@@ -4,8 +4,8 @@ import { longestAges } from "../health/site-age.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 
-export const DAYS = 14;
-export const HOURS = 24;
+const DAYS = 14;
+const HOURS = 24;
 /** A pass a minute makes 1,440 a day; with more frequent passes the oldest hours are unknown. */
 const PASSES_MAX = 5_000;
 

@@ -18,7 +18,7 @@ const PIECE_BYTES = 256 * 1024;
 /** Opening a FIFO would block until a writer opens it, and a terminal would become the controlling one. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 /** A file written so recently may be incomplete. */
-export const QUIET_MS = 2_000;
+const QUIET_MS = 2_000;
 
 /** The file cannot be read; the message is a code of `problemText`. */
 class Unreadable extends Error {}

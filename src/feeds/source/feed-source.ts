@@ -22,7 +22,7 @@ import {
 import { paddedKey } from "../feed-rows.ts";
 
 /** Text that a JavaScript string cannot represent (invalid UTF-8, or half a surrogate pair): such a key is looked up by bytes. */
-export class RawText {
+class RawText {
   readonly bytes: Buffer;
 
   constructor(bytes: Buffer) {

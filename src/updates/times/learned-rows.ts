@@ -56,7 +56,7 @@ export type CalledCancelled = Readonly<Record<string, { orderId: string; at: str
 /** More than the names of statuses of a shop. */
 const CALLED_MAX = 30;
 
-export function loadCalledCancelled(store: Store): CalledCancelled {
+function loadCalledCancelled(store: Store): CalledCancelled {
   return loadMetaJson<CalledCancelled>(store, "called_cancelled") ?? {};
 }
 
