@@ -301,7 +301,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/orders/next-pages.test.ts",
     "another batch counts as the page that a link elsewhere names",
-    { in: "#readOnce", find: "read.isFollowed && isElsewhere", replace: "false" },
+    { in: "#readOnce", find: "isOther && isElsewhere", replace: "false" },
     "src/orders/read-batch-pages.ts",
   ),
   tested(

@@ -366,8 +366,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a batch that was handed out in a lost answer confirmed by the name of a former one",
       "src/confirm/lost-answers.ts",
-      "const isNamed = confirmNames(this.#form) &&",
-      "const isNamed = !confirmNames(this.#form) &&",
+      "return confirmNames(this.#form) &&",
+      "return !confirmNames(this.#form) &&",
     ),
     world: "hostile",
     draws: { step: { do: "restore", ms: 90_000 } },
@@ -1318,8 +1318,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "an empty page that names another batch is taken for the next batch",
     {
       in: "#readOnce",
-      find: "!isEmpty && first !== undefined && page.batchId",
-      replace: "first !== undefined && page.batchId",
+      find: "const name = isEmpty || first === undefined",
+      replace: "const name = first === undefined",
     },
     "src/orders/read-batch-pages.ts",
   ),
