@@ -164,7 +164,7 @@ describe("init without anybody to ask", () => {
     expect(await main(flags, terminal)).toBe(77);
     expect(existsSync(file)).toBe(true);
     expect(terminal.stdout.join("\n")).toContain("FAIL orders: credentials");
-    expect(terminal.stdout.at(-1)).toBe(`When that is put right: erp-bridge check --online --config ${file}`);
+    expect(terminal.stdout.at(-1)).toBe(`When that is corrected: erp-bridge check --online --config ${file}`);
     expect(terminal.seen()).not.toContain(SECRET);
   });
 

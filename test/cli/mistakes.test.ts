@@ -244,7 +244,7 @@ describe("a mistake around the file", () => {
     onTestFinished(() => void other.close());
     other.exec("CREATE TABLE goods (sku TEXT PRIMARY KEY, qty INTEGER)");
     expect((await check(query)).said).toMatch(
-      /imports\.stocks\.query of .* cannot be read: no such column: quantity\. Put imports\.stocks right/,
+      /imports\.stocks\.query of .* cannot be read: no such column: quantity\. Correct imports\.stocks/,
     );
   });
 });

@@ -40,7 +40,7 @@ describe("repairs on a database of its own or beside a daemon", () => {
       shop.writeConfig(right);
       expect(await shop.command("remap")).toMatchObject({ code: 78 });
       daemon.child.kill("SIGHUP");
-      await daemon.says("stored orders are put right by: erp-bridge remap");
+      await daemon.says("stored orders are corrected by: erp-bridge remap");
 
       const changes = ids.slice(0, 50);
       for (const id of changes) shop.sandbox.service.changeOrder(id, { status: "paid" });

@@ -133,9 +133,9 @@ describe("a file that cannot be read", () => {
     [
       "a folder",
       () => mkdirSync(path.join(folder, "d.yaml"), { recursive: true }) ?? folder,
-      "the configuration file is no regular file",
+      "the configuration file is not a regular file",
     ],
-    ["a device", () => "/dev/zero", "the configuration file is no regular file"],
+    ["a device", () => "/dev/zero", "the configuration file is not a regular file"],
     ["a file below a file", () => path.join(temporaryFile("a", ""), "b"), "the configuration file does not exist"],
     ["a name with NUL", () => "a\0b", "the configuration file has a name that no file can have"],
     [

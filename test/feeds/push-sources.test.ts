@@ -297,7 +297,7 @@ describe("a feed whose rows are in another file", () => {
     const file = path.join(tempFolder("erp"), "erp.db");
     execFileSync(make, [file]);
     const { run, holds } = await startFeeds({ settings: stocks({ file, table: "goods" }), arm: [] });
-    expect((await run("stocks")).error?.message).toContain("cannot be read: it is no ordinary file.");
+    expect((await run("stocks")).error?.message).toContain("cannot be read: it is not a regular file.");
     expect(holds()).toEqual([{ area: "stocks", reason: "table" }]);
   });
 

@@ -29,7 +29,7 @@ describe("an answer that is no batch", () => {
       /no complete JSON \(at byte 25 of 25, record 1: the text ends\)/,
     ],
     ["nothing with 200", "", "application/json", /is empty/],
-    ["an empty object", "{}", "application/json", /has no \$\.orders: at \$ stands an object of 0 keys\./],
+    ["an empty object", "{}", "application/json", /has no \$\.orders: an object of 0 keys was found at \$\./],
     [
       "an error in words",
       '{"error":"down for maintenance"}',
@@ -60,7 +60,7 @@ describe("an answer that is no batch", () => {
     ["a message beside null", '{"message":"Unauthenticated.","orders":null}', "application/json", /Unauthenticated/],
     ["two lists of one name", '{"orders":[],"orders":[]}', "application/json", /has \$\.orders more than once/],
     ["an error one level down", '{"data":{"error_text":"down"},"orders":[]}', "application/json", /an error: down/],
-    ["a text", '"orders"', "application/json", /at \$ stands a string/],
+    ["a text", '"orders"', "application/json", /a string was found at \$/],
     [
       "an object instead of the list",
       '{"orders":{}}',

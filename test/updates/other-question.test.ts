@@ -47,7 +47,7 @@ whole.describe("a service that does not read since any more, and answers its fir
       const [first = "", second = ""] = test.ids.slice(25);
       test.change(first, { status: "cancelled" });
       for (let polls = 0; polls < 4; polls++) await test.poll();
-      expect(cut(test)).toMatchObject([{ detail: expect.stringContaining("answers another question") }]);
+      expect(cut(test)).toMatchObject([{ detail: expect.stringContaining("does not answer what was requested") }]);
       expect(test.statusOf(first).status).toBe("cancelled");
       // As long as it goes on.
       await test.poll(2 * HOUR_MS);

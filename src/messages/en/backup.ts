@@ -51,10 +51,10 @@ export const backup = {
     `The journal in ${folder} cannot be written (${words}): batches are stored, but not confirmed until it can be.`,
   copiesDiskGone: ({ folder }: { folder: string }) =>
     `The disk of ${folder} is not there: the folder would lie on the disk of the database, and a copy is not made there.`,
-  fixCopiesDisk: "Put the disk of backup.dir right, or name another folder there.",
+  fixCopiesDisk: "Repair the disk of backup.dir, or name another folder there.",
   diskGone: "its disk is not there; the folder would lie on the disk of the database",
   otherJournal: "another folder is there than the one that the journal lay in: it lacks that one's journal.id",
-  fixJournal: "Put the disk of backup.journal right, name another folder there, or set backup.journal to null.",
+  fixJournal: "Repair the disk of backup.journal, name another folder there, or set backup.journal to null.",
   rowsNeedErp: ({ table }: { table: string }) => `${table} needs what only the ERP has: the copy's rows stay.`,
   notAskedFor: ({ free, folder }: { free: Said; folder: string }) =>
     `Only ${free} are free in ${folder}: no further orders are asked for until there is room.`,
@@ -127,7 +127,7 @@ export const restore = {
   tablesUnread: ({ tables }: { tables: readonly string[] }) =>
     `Not all could be brought over of: ${tables.join(", ")}.`,
   feedUnrestored: ({ feed, tables }: { feed: string; tables: readonly string[] }) =>
-    `${feed} reads what could not be brought over and may be as old as the copy (${tables.join(", ")}). Nothing is sent until it is compared with the ERP and put right, and then: erp-bridge resume ${feed} --hold unrestored`,
+    `${feed} reads what could not be brought over and may be as old as the copy (${tables.join(", ")}). Nothing is sent until it is compared with the ERP and corrected, and then: erp-bridge resume ${feed} --hold unrestored`,
   openBefore: ({ text }: { text: Said }) => `Open from before: ${text}`,
   erpTablesOld:
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",

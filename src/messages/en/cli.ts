@@ -150,7 +150,7 @@ export const command = {
   goesOn: ({ area, reasons }: { area: string; reasons: readonly string[] }) =>
     `${area}: goes on (${reasons.join(", ")}).`,
   nothingAccepted: ({ url, id }: { url: string; id: string }) =>
-    `What ${url} has accepted (as ${id}) does not count here: from the next start on, every row of the feeds goes once more.`,
+    `What ${url} has accepted (as ${id}) does not count here: from the next start on, every row of the feeds is sent again.`,
   leftUnconfirmed: ({ batches, url }: { batches: number; url: string }) =>
     `${counted(batches, "batch", "batches")} of ${url} not confirmed yet: stored here, and confirmed only there, once this database goes back to it. Nothing of it is sent to the new address unless that serves it too.`,
   confirmedNow: ({ batches }: { batches: number }) =>
@@ -203,7 +203,7 @@ export const init = {
   alertTaken: ({ channel }: { channel: string }) => `ok   alerts: the ${channel} took a test message`,
   alertFailed: ({ channel, error }: { channel: string; error: Said }) => `FAIL alerts: the ${channel}: ${error}`,
   next: ({ next }: { next: string }) => `Next: ${next}`,
-  nextWhenRight: ({ next }: { next: string }) => `When that is put right: ${next}`,
+  nextWhenRight: ({ next }: { next: string }) => `When that is corrected: ${next}`,
   secretAsItWas: ({ secretFile }: { secretFile: string }) => `Client secret: ${secretFile} (as it was)`,
   secretMade: ({ secretFile }: { secretFile: string }) => `Client secret: ${secretFile} (readable by its owner alone)`,
   databaseMade: ({ database }: { database: string }) => `Database:      ${database} (empty)`,

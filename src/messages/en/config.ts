@@ -110,7 +110,7 @@ export const config = {
   openMirrorUrl: ({ file }: { file: string }) =>
     `every user of this machine may read ${file}, which holds the mirror's address; close it: chmod o-r ${file}`,
   notTimezone: "is not a time zone such as UTC, Europe/Moscow or +03:00",
-  notRegularFile: "is no regular file",
+  notRegularFile: "is not a regular file",
   tooLarge: ({ bytesMax }: { bytesMax: number }) => `is larger than ${bytesMax} bytes`,
   unreadable: ({ code }: { code: string }) => `cannot be read (${code})`,
   notFound: "does not exist",

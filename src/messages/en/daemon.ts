@@ -52,7 +52,7 @@ export const daemon = {
   journalAside: ({ path, aside }: { path: string; aside: string }) =>
     `A file ${path}-journal that is not of the database lay beside it; it is called ${aside} now.`,
   newCredentials: "The credentials were changed: the service is asked again at once.",
-  newMapping: "The mapping of orders was changed; stored orders are put right by: erp-bridge remap",
+  newMapping: "The mapping of orders was changed; stored orders are corrected by: erp-bridge remap",
   notSwitchedOn: ({ name }: { name: string }) => `${name} is not switched on.`,
   setPath: ({ name }: { name: string }) => `Set the path of ${name} in the configuration.`,
   nightlyComparison: "the nightly comparison",

@@ -11,7 +11,7 @@ export const feeds = {
   keyNotUnique: ({ columns }: { columns: readonly string[] }) => `two rows have this key (${columns.join(", ")})`,
   keysStayDirty: ({ name }: { name: string }) =>
     `${name}: keys that were noted as changed cannot be deleted from feed_dirty; they are read again in every pass.`,
-  sourceWell: ({ name, source }: { name: string; source: Said }) => `${name}: ${source} is as it should be again.`,
+  sourceWell: ({ name, source }: { name: string; source: Said }) => `${name}: ${source} can be read again.`,
   writesUnseen: ({ name, source }: { name: string; source: Said }) =>
     `${name}: ${source} shows values only, not when the ERP writes: erp.write_within.${name} has no effect.`,
   comparesAll: ({ name }: { name: string }) => `${name}: all rows are compared.`,
@@ -37,7 +37,7 @@ export const feeds = {
   endless: ({ name, source, seconds }: { name: string; source: Said; seconds: number }) =>
     `${name}: ${source} did not end within ${seconds} s and was stopped.`,
   correctQuery: ({ name }: { name: string }) =>
-    `Put imports.${name} right: a recursion may run in a circle, or a join may lack its condition or an index. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+    `Correct imports.${name}: a recursion may run in a circle, or a join may lack its condition or an index. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   guarded: ({ pending, live, name }: { pending: number; live: number; name: string }) =>
     `${pending} of ${counted(live, "row")} would go to zero or away. They wait; other rows go on. If that is right: erp-bridge approve ${name} --rows ${pending}`,
   rowsGuarded: ({ name }: { name: string }) => `${name}: rows that go to zero wait for approval.`,
@@ -73,10 +73,10 @@ export const feeds = {
   formAdopted: ({ name }: { name: string }) =>
     `${name}: the service's new form of answer counts as an acceptance from now on.`,
   acceptancesDoubted: ({ name }: { name: string }) =>
-    `${name}: the service has answered like an acceptance and was out of order; what it has accepted since then goes once more.`,
+    `${name}: the service was out of order although its answers looked like acceptances; what it has accepted since then is sent again.`,
   chunkLearned: ({ name, chunk }: { name: string; chunk: number }) =>
     `${name}: the service takes no more than ${chunk} of these records a request.`,
-  notOrdinaryFile: "it is no ordinary file",
+  notOrdinaryFile: "it is not a regular file",
   sourceLocked: ({ name, source }: { name: string; source: Said }) =>
     `${name}: another program holds the lock of ${source}.`,
   keepTransactionsShort: "The bridge tries again by itself; keep transactions of the ERP short.",
@@ -96,7 +96,7 @@ export const feeds = {
   giveLogBack: ({ file }: { file: string }) =>
     `As root: chown -h --reference=${file} ${file}-wal ${file}-shm; never remove these. Then let the programs that write the file open it again. ${SHARE_LOG}`,
   correctFeed: ({ name }: { name: string }) =>
-    `Put imports.${name} right. Nothing is sent meanwhile, and nothing is deleted on the site.`,
+    `Correct imports.${name}. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   grantReading: ({ name }: { name: string }) =>
     `Check imports.${name}.file. The user of erp-bridge needs the right to read the file, and its folder too where it is in WAL mode. Nothing is sent meanwhile, and nothing is deleted on the site.`,
   sourceDiskAway:
@@ -135,7 +135,7 @@ export const feeds = {
   allRefused: ({ path, words }: { path: string; words: string }) =>
     `POST ${path}: every record that is tried is refused (${words}), so none is blamed.`,
   neverAccepted: ({ path, words, name }: { path: string; words: string; name: string }) =>
-    `POST ${path}: every record that is tried is refused (${words}), so none is blamed; if the record is wrong, put imports.${name} right.`,
+    `POST ${path}: every record that is tried is refused (${words}), so none is blamed; if the record is wrong, correct imports.${name}.`,
   answered: ({ path, what }: { path: string; what: Said }) => `POST ${path} was answered with ${what}.`,
   tableOpen: "what a request of the whole table has left on the site is unknown",
   outageAccepted: "the service's answers of an outage were taken for acceptances",
@@ -154,7 +154,7 @@ export const feeds = {
   linkToOutside: "is a link that leads out of the folder",
   diskFails: "cannot be read (the disk fails)",
   isFolder: "is a folder",
-  notOrdinary: "is no ordinary file",
+  notOrdinary: "is not a regular file",
   beingWritten: "is being written",
   unreadable: ({ code }: { code: string }) => `cannot be read (${code})`,
   makeFolder: "Make it or mount it, or set imports.images.folder. Nothing is sent meanwhile, and no image is refused.",

@@ -7,7 +7,7 @@ export const health = {
   changesAtOnce: ({ count }: { count: number }) => `${counted(count, "change")} at once:`,
   alertsMissed: ({ since }: { since: string }) => `Alerts arrive here again; since ${since} they could not be sent.`,
   testAlert: "This is a test: alerts of erp-bridge arrive here.",
-  timesPutRight: "Times that this machine's clock had written while it was wrong were put right.",
+  timesPutRight: "Times that this machine's clock had written while it was wrong were corrected.",
   clockAgrees: "This machine's clock agrees with the service's again.",
   clockFar: "This machine's clock is far from the service's; times in the log and the status are wrong.",
   hadTriggers: "triggers of the ERP's were on the bridge's tables",

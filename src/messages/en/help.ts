@@ -20,7 +20,7 @@ export const help = {
   checkOnline: "also credentials, subscription, clocks and the mirror, harmlessly",
   status: "is all well? one sentence, then a line a flow",
   statusWatch: "again every two seconds, until it is interrupted",
-  resume: "lift a hold after its cause was put right",
+  resume: "lift a hold after its cause was corrected",
   resumeArea: "orders, updates, statuses, imports, reconcile, a feed, account, observations, or confirms",
   resumeHold: "lift this hold alone; one that asks for a statement of yours beside others is lifted so",
   approve: "let through what a feed's guard holds",

@@ -107,7 +107,7 @@ export const keys = {
   serviceTimezone: "Time zone of the service's times that name none.",
   serviceRequestsPerSecond: "The most requests a second that the bridge sends, all areas together.",
   serviceTimeouts: "How long a request may take.",
-  serviceTimeoutsConnect: "Until the connection stands.",
+  serviceTimeoutsConnect: "Until the connection is established.",
   serviceTimeoutsHeaders: "Until the answer begins.",
   serviceTimeoutsTotal: "Until the whole answer is read.",
   serviceTimeoutsImport: "The same for an import; also how long rows in doubt rest.",

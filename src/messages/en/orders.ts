@@ -3,7 +3,7 @@ import { counted } from "../numbers.ts";
 
 export const orders = {
   noRecordHas: ({ misses }: { misses: Said }) => `No record of the answer has ${misses}.`,
-  fixFields: "Put orders.fields or updates.fields right; nothing was confirmed and no position moved.",
+  fixFields: "Correct orders.fields or updates.fields; nothing was confirmed and no position moved.",
   confirmsWait:
     "An answer of GET /orders is missing. The confirms of earlier batches wait until the service serves these again, or has served them no more for an hour.",
   serviceSetBack:
@@ -38,7 +38,7 @@ export const orders = {
     `a line has no ${field}, which the lines of nearly every former order had`,
   lostCounted: "the record says that it has more lines than it has",
   mappingChanged:
-    "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are put right by: erp-bridge remap",
+    "orders.fields, orders.line or orders.statuses was changed after orders had been stored. New orders are read with it; columns and lines of the stored ones are corrected by: erp-bridge remap",
   idMissing: ({ path }: { path: string }) => `${path} (order id) is missing`,
   idNull: ({ path }: { path: string }) => `${path} (order id) is null`,
   idRepeated: ({ place }: { place: string }) => `${place} (order id) stands more than once, with different values`,
@@ -55,9 +55,9 @@ export const orders = {
     `${place} stands more than once, with different values (${field})`,
   noRecords: "no records",
   itIsThere: "it is there",
-  standsAt: ({ at, found }: { at: string; found: Said }) => `at ${at} stands ${found}`,
+  standsAt: ({ at, found }: { at: string; found: Said }) => `${found} was found at ${at}`,
   standsAtWithKeys: ({ at, found, keys }: { at: string; found: Said; keys: string }) =>
-    `at ${at} stands ${found}: ${keys}`,
+    `${found} was found at ${at}: ${keys}`,
   pathMissing: ({ path, field, found }: { path: string; field: string; found: Said }) => `${path} (${field}): ${found}`,
   linesNotList: ({ path }: { path: string }) => `${path} (lines) is no list`,
   lineIs: ({ line, path, what }: { line: number; path: string; what: Said }) =>
@@ -116,7 +116,7 @@ export const orders = {
     `${counted(count, "batch", "batches")} kept unread; no further one has room. What came at ${at} was neither kept nor confirmed.`,
   itIsNull: "it is null",
   noBatchId: ({ path, what }: { path: string; what: Said }) => `The answer has no ${path} (batch id): ${what}.`,
-  fixBatchId: "Put orders.batch.id right; the body is kept and read once it is.",
+  fixBatchId: "Correct orders.batch.id; the body is kept, and is read afterwards.",
   emptyContradicted: ({ path, what }: { path: string; what: string }) =>
     `The list ${path} of the answer is empty, but the answer says that there is something: ${what}.`,
   emptyUnusual: ({ path, what }: { path: string; what: string }) =>

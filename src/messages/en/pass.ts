@@ -13,7 +13,7 @@ export const pass = {
   asksToWait: ({ what }: { what: Said }) => `the service asks to wait (${what})`,
   notReached: ({ what }: { what: Said }) => `the service cannot be reached (${what})`,
   outOfOrder: ({ what }: { what: Said }) => `the service is out of order (${what})`,
-  causePutRight: "that its cause was put right",
+  causePutRight: "that its cause was corrected",
   ordersCompared: "that the orders on the site were compared with the database",
   ordersLookedFor: "that what may be missing was looked for",
   sourceLookedAt: "that what the feed reads was compared with the ERP",

@@ -78,7 +78,7 @@ export const probe = {
   orderShape: ({ shape }: { shape: Said }) => `an order is ${shape}`,
   lineShape: ({ shape }: { shape: Said }) => `a line is ${shape}`,
   fieldLike: ({ configured, key, path }: { configured: string; key: string; path: string }) =>
-    `nothing stands under ${configured} (${key}); ${path} looks like it`,
+    `nothing was found at ${configured} (${key}); ${path} looks like it`,
   noDateHeader: "the service sends no Date header, so clocks cannot be compared",
   askingUpdates: "changes: asking with different forms of since",
   badSinceRefused: ({ status, words }: { status: number; words: string }) =>
@@ -149,9 +149,9 @@ export const probe = {
   requestsAccepted: ({ count, request }: { count: number; request: string }) =>
     `${counted(count, "status request")} accepted as ${request}`,
   fieldUnlike: ({ configured, key }: { configured: string; key: string }) =>
-    `nothing stands under ${configured} (${key}); nothing looks like it`,
+    `nothing was found at ${configured} (${key}); nothing looks like it`,
   fieldChoices: ({ configured, key, paths }: { configured: string; key: string; paths: readonly string[] }) =>
-    `nothing stands under ${configured} (${key}); it may be one of ${paths.join(", ")}`,
+    `nothing was found at ${configured} (${key}); it may be one of ${paths.join(", ")}`,
   clocksSame: "the clocks of this machine and of the service agree",
   clocksApart: ({ minutes }: { minutes: number }) =>
     `the clocks of this machine and of the service are ${minutes} min apart`,

@@ -6,7 +6,7 @@ export const service = {
   brokenJson: "JSON that breaks off",
   otherNamesCertificate: ({ subject }: { subject: string }) =>
     `shows a certificate for ${subject}, which is another name`,
-  fixBaseUrl: "Put service.base_url right; somebody else may answer at this address.",
+  fixBaseUrl: "Correct service.base_url; somebody else may answer at this address.",
   certificateOutOfDate: ({ subject, validFrom, validTo }: { subject: string; validFrom: string; validTo: string }) =>
     `shows a certificate for ${subject} that is out of date (valid from ${validFrom} to ${validTo})`,
   compareClock: "Compare this machine's clock; where it is right, the service must renew its certificate.",

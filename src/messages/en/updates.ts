@@ -6,8 +6,7 @@ export const updates = {
   backfillTooFar: ({ from }: { from: string }) => `The service refuses to go back to ${from}.`,
   backfillNearer:
     "Ask from a later time: erp-bridge sync updates --since TIME. Single orders: erp-bridge sync updates --orders FILE",
-  backfillGivenUp:
-    "The service has not answered the changes from the time that was asked for; they are asked for no more.",
+  backfillGivenUp: "The service has not answered the changes from the requested time; they are no longer requested.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
     `Empty records (null, {} or []) among the changes: ${empty} of ${size}. The position stays until they come whole, for an hour at most.`,
   emptyPassed: "Changes were served with empty records for an hour. The position goes on; they are in quarantine.",
@@ -19,7 +18,7 @@ export const updates = {
   cutNewestFirst: ({ size }: { size: number }) =>
     `Changes may be cut: the service answers only the newest, ${counted(size, "change")} a page. Open orders are read one by one to find the others, then closed ones; the position stays until then.`,
   otherQuestion: ({ size }: { size: number }) =>
-    `The service answers another question: ${counted(size, "change")}, none of them from since the time asked for, and those known to be later are not among them. What has changed since then is not shown; open orders are read one by one meanwhile, and the position stays.`,
+    `The service does not answer what was requested: ${counted(size, "change")}, none of them later than the requested time, and changes known to be later are missing. What has changed since then is not shown; open orders are read one by one meanwhile, and the position stays.`,
   foundAtService: ({ count }: { count: number }) =>
     `${counted(count, "quarantined record")} without a usable id found at the service by an id elsewhere in it, and released.`,
   servedByName: ({ count }: { count: number }) =>
@@ -27,7 +26,7 @@ export const updates = {
   timeRefused: "The service refuses the time from which changes are asked for; the next request asks from a later one.",
   wideUnfinished: "The wide re-poll did not fit into one pass; it continues after the next one.",
   moreWait: "More changes wait than one pass may read; the next one goes on from there.",
-  fromFuture: "Changes carry timestamps from the service's future; the watermark leaves them out.",
+  fromFuture: "Changes have timestamps later than the service's clock; the watermark ignores them.",
   otherForm: ({ form }: { form: string }) =>
     `Changes come where since is written in another form of times (${form}): it is written so from now on.`,
   watermarkAhead:
@@ -75,9 +74,9 @@ export const updates = {
     `The service has lost a status of the order ${orderId}, which is sent again.`,
   restored: "the service was restored to an earlier state",
   wentBack:
-    "The service has gone back to an earlier state: several orders have lost their newest version. What it had accepted since goes once more.",
+    "The service has gone back to an earlier state: several orders have lost their newest version. What it has accepted since then is sent again.",
   pageWithoutTime: ({ count, path }: { count: number; path: string }) =>
-    `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be asked for: put updates.fields.updated_at right, then: erp-bridge resume updates --hold tie`,
+    `A full page of ${counted(count, "change")} has no time at ${path}, so that those after them cannot be requested: correct updates.fields.updated_at, then: erp-bridge resume updates --hold tie`,
   pageOfOneTime: ({ count, timestamp }: { count: number; timestamp: string }) =>
     `A full page of ${counted(count, "change")} carries the timestamp ${timestamp}. If the service has more with it, they were not served: orders are read one by one to find them.`,
   equalTimestampsServed: "The changes of the timestamp at which a page may have been cut have all been served since.",

@@ -80,7 +80,7 @@ export const conditionsEn = {
   },
   reload_failed: {
     text: ({ sentence }: { sentence: string }) => sentence,
-    next: "Put the configuration right and reload it. What is wrong with it:",
+    next: "Correct the configuration and reload it. What is wrong with it:",
     recovery: () => "The configuration was taken over.",
   },
   credential_replaced: {
@@ -113,7 +113,7 @@ export const conditionsEn = {
   hold_hand_out_lost: hold("hand-out lost", COMPARED),
   hold_tie: hold(
     "tie",
-    "It ends by itself once orders were read one by one. Where changes carry no time, put that right; then:",
+    "It ends by itself once orders were read one by one. Where changes have no time, correct that; then:",
   ),
   hold_behind: hold("behind", BY_ITSELF),
   hold_cut: hold("cut"),
@@ -129,7 +129,7 @@ export const conditionsEn = {
   },
   hold_account: hold("account", "Each account has a database of its own. What the configuration names:"),
   hold_restored: hold("restored", "See what may be missing in the line of the hold; then:"),
-  hold_unrestored: hold("unrestored", "Compare what the feed reads with the ERP, and put it right; then:"),
+  hold_unrestored: hold("unrestored", "Compare what the feed reads with the ERP, and correct it; then:"),
   hold_other: { ...hold("other"), recovery: (area: string) => `${area} is no longer held.` },
   flow_stale: {
     text: ({ subject, ageS, error, why }: Failing & Aged) =>
@@ -274,7 +274,7 @@ export const conditionsEn = {
   },
   mirror_refused: counts(
     (n) => `${counted(n, "row")} refused by the other side of the mirror.`,
-    "Rows of the ERP have the reason in their column error in PostgreSQL: put them right there. Of all others: SELECT key, value FROM mirror_state WHERE key = 'unwritten' OR key = 'unreturned'",
+    "Rows of the ERP have the reason in their column error in PostgreSQL: correct them there. Of all others: SELECT key, value FROM mirror_state WHERE key = 'unwritten' OR key = 'unreturned'",
     "rows refused by the mirror",
   ),
   mirror_kept: counts(
@@ -319,7 +319,7 @@ export const conditionsEn = {
   channel_unreachable: {
     text: ({ subject, since, error }: Shown & { error: string }) =>
       `${capitalized(subject)} cannot be reached since ${since} (${error}).`,
-    next: "Put alerts or heartbeat in the configuration right, or the place that they name. It ends with the next call that succeeds.",
+    next: "Correct alerts or heartbeat in the configuration, or the place that they name. It ends with the next call that succeeds.",
     recovery: (channel: string) => `${channel} can be reached again.`,
   },
   page_silent: {

@@ -72,7 +72,7 @@ describe("the folder of the images", () => {
     images.row("A", 2, "zero.jpg");
     await images.run("images");
     expect(images.held()).toEqual([
-      "A/1 source: the file is no ordinary file",
+      "A/1 source: the file is not a regular file",
       "A/2 source: the file is a link that leads out of the folder",
     ]);
   });
