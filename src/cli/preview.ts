@@ -55,7 +55,7 @@ export function* previewSends(
 }
 
 /** How many of these rows that go to zero or away the guard would hold back, of so many at each time. */
-export function countGuarded(
+export function countWouldBeGuarded(
   store: Store,
   loaded: LoadedConfig,
   job: JobName,

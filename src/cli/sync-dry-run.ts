@@ -10,7 +10,7 @@ import type { JobName } from "../pass/job-names.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Call, readExisting } from "./command.ts";
-import { countGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
+import { countWouldBeGuarded, type PreviewRow, previewSends, proveSourceOf } from "./preview.ts";
 import type { LongCall } from "./progress.ts";
 import { JSON_VERSION } from "./terminal.ts";
 
@@ -46,7 +46,7 @@ export async function previewSync(call: LongCall, loaded: LoadedConfig, { names,
       out(call.json ? `${count === 0 ? "" : ","}${jsonOf(job, row)}` : lineOf(job, row, say), "as it is");
       count += 1;
     }
-    reportHolds(call, store, job, countGuarded(store, loaded, job, drops));
+    reportHolds(call, store, job, countWouldBeGuarded(store, loaded, job, drops));
   }
   if (call.json) out("]}");
   else if (count === 0) out(m.sync.nothingToSend);

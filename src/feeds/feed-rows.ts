@@ -265,6 +265,12 @@ export function loadKeyState(store: Store, rules: FeedRules, key: readonly strin
   return found?.known ?? { sent: undefined, outbox: undefined };
 }
 
+/** Whether a row waits that was deleted before this monotonic time. */
+export function isAwaySince(store: Store, rules: FeedRules, key: readonly string[], awayBeforeMs: number): boolean {
+  const sql = `SELECT 1 FROM feed_outbox WHERE ${KEY_WHERE} AND gone = 1 AND away_since_ms <= ?`;
+  return store.prepare(sql).get(rules.feedId, ...paddedKey(key), awayBeforeMs) !== undefined;
+}
+
 /** What SQLite gives where the program has truth values. */
 export type Numbers<T> = { [K in keyof T]: T[K] extends boolean ? number : T[K] };
 

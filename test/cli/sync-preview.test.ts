@@ -13,6 +13,9 @@ async function shopWithStock(): Promise<Shop> {
 
 const sent = ({ sandbox }: Shop) => sandbox.ledger.ofKind("import").length;
 
+/** A feed whose table has no key that the database keeps unique. */
+const BY_ARTICLE = { table: "goods", key: ["sku"], available: "n", record: { sku: "{sku|string}", quantity: "{n}" } };
+
 describe("sync --dry-run", () => {
   it("says key, old, new and why, asks nobody and writes nothing", async () => {
     const shop = await shopWithStock();
@@ -76,6 +79,64 @@ describe("sync --dry-run", () => {
     ]);
     const again = await shop.command("sync", "stocks", "--dry-run", "--only", "S1");
     expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);
+  });
+
+  it("says the same as a pass of two rows of one key: neither can be sent", async () => {
+    const shop = await startShop({ settings: { imports: { stocks: BY_ARTICLE } } });
+    await shop.command("sync", "orders");
+    shop.write("CREATE TABLE goods (id INTEGER PRIMARY KEY, sku, n)");
+    shop.write("INSERT INTO goods (sku, n) VALUES ('A', 1), ('B', 2), ('A', 3)");
+    const { out } = await shop.command("sync", "stocks", "--dry-run");
+    expect(out.split("\n").sort()).toEqual([
+      expect.stringMatching(/^stocks {2}A {2}– {2}cannot be sent: /),
+      'stocks  B  → {"sku":"B","quantity":2}  new',
+    ]);
+    const before = sent(shop);
+    await shop.command("sync", "stocks");
+    const bodies = shop.sandbox.ledger.ofKind("import").slice(before);
+    expect(bodies.map(({ requestBody }) => requestBody)).toEqual(['{"stocks":[{"sku":"B","quantity":2}]}']);
+    expect(shop.rows("SELECT reference FROM quarantine")).toEqual([{ reference: "A" }]);
+  });
+
+  it("shows the article that a row has left as one to go, and the row as a new one", async () => {
+    const shop = await startShop({ settings: { imports: { stocks: { ...BY_ARTICLE, key: ["id"] } } } });
+    await shop.command("sync", "orders");
+    shop.write("CREATE TABLE goods (id INTEGER PRIMARY KEY, sku, n)");
+    shop.write("INSERT INTO goods VALUES (1, 'A', 4), (2, 'B', 5), (3, 'C', 6)");
+    await shop.command("sync", "stocks");
+    shop.write("UPDATE goods SET sku = 'X' WHERE id = 1");
+    // Two rows that change places leave no article.
+    shop.write("UPDATE goods SET sku = iif(id = 2, 'C', 'B') WHERE id > 1");
+    const { out } = await shop.command("sync", "stocks", "--dry-run");
+    expect(out.split("\n").sort()).toEqual([
+      'stocks  1  → {"sku":"X","quantity":4}  new',
+      'stocks  2  → {"sku":"C","quantity":5}  new',
+      'stocks  3  → {"sku":"B","quantity":6}  new',
+      'stocks  {"sku":"A"}  quantity: 4 → 0  gone',
+    ]);
+    await shop.command("sync", "stocks");
+    expect(shop.rows("SELECT key FROM feed_former WHERE state = 'away' ORDER BY key")).toContainEqual({ key: '["A"]' });
+  });
+
+  it("does not count deletions that delete_after keeps back among those of the guard", async () => {
+    const settings = { ...BY_ARTICLE, delete_after: "1h", guard: { percent: 10, from: 2 } };
+    const shop = await startShop({ settings: { imports: { stocks: settings } } });
+    await shop.command("sync", "orders");
+    shop.write("CREATE TABLE goods (id INTEGER PRIMARY KEY, sku, n)");
+    shop.write("INSERT INTO goods (sku, n) VALUES ('A', 1), ('B', 2), ('C', 3)");
+    await shop.command("sync", "stocks");
+    shop.write("DELETE FROM goods WHERE sku <> 'C'");
+    const held = "SELECT * FROM holds WHERE reason = 'guard'";
+    const preview = () => shop.command("sync", "stocks", "--dry-run");
+    const found = await preview();
+    expect([found.out.match(/gone/g)?.length, found.err]).toEqual([2, ""]);
+    await shop.command("sync", "stocks");
+    const waiting = await preview();
+    expect([waiting.out.match(/gone/g)?.length, waiting.err, shop.rows(held)]).toEqual([2, "", []]);
+    shop.write("UPDATE feed_outbox SET away_since_ms = away_since_ms - 3600000");
+    expect((await preview()).err).toContain("2 rows to go to zero or away; the guard would hold that");
+    await shop.command("sync", "stocks");
+    expect(shop.rows(held)).toHaveLength(1);
   });
 
   itWhole("shows statuses that were asked for and batches that are not confirmed", async () => {

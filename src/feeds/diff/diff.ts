@@ -30,7 +30,7 @@ import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
 
 /** Tables with the keys that were sent or wait to be sent. */
-export const KNOWN = ["feed_sent", "feed_outbox"] as const;
+const KNOWN = ["feed_sent", "feed_outbox"] as const;
 /** Known keys per read that are searched for among those of the source. */
 const KNOWN_PER_READ = 1_000;
 
@@ -139,7 +139,7 @@ export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules,
 }
 
 /** Evaluates the source's rows of one key: the record to send, or why there is none. */
-export function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
+function localRow(store: Store, rules: FeedRules, rows: readonly SourceRow[]): LocalRow | { kind: "unseen" } {
   const [row, second] = rows;
   if (row === undefined) return { kind: "absent" };
   if (second !== undefined) return { kind: "bad", reason: m.feeds.keyNotUnique({ columns: rules.keys }) };

@@ -284,10 +284,11 @@ export function coveredFormer(store: Store, feedId: number): Covered {
 }
 
 /** All rows of a feed's former keys, by {@link formerName}. */
-export function listFormer(store: Store, name: FeedName): { name: string; record: string; state: FormerState }[] {
+export function listFormer(store: Store, name: FeedName): (FormerRow & { name: string })[] {
   return listFormerKeys(store, FEED_IDS[name]).flatMap((from) =>
-    listFormerRows(store, { feedId: FEED_IDS[name] }, { from, limit: -1 }).map(({ key, record, state }) => ({
-      ...{ name: formerName(from, key), record, state },
+    listFormerRows(store, { feedId: FEED_IDS[name] }, { from, limit: -1 }).map((row) => ({
+      ...row,
+      name: formerName(from, row.key),
     })),
   );
 }
