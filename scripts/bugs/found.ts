@@ -78,8 +78,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a record that a text names overlooked",
       SAID,
-      "for (const index of names.inText(value))",
-      "for (const index of names.of(value))",
+      "for (const index of names.inText(value, path))",
+      "for (const index of names.ofMember(value, path))",
     ),
     draws: leftOut("note"),
   },
