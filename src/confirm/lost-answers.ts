@@ -1,8 +1,9 @@
 /*
  * Missing answers of `GET /orders` and signs of a service that was set back, and the confirms that wait because of them. A
  * restored service may reuse batch names: other orders, delivered by a missing answer or not at all, may have the name of an
- * unconfirmed batch, and that confirm would confirm them unseen. The confirm is sent once a batch of that name is served and stored, or once the service
- * has answered often and long enough without one. A batch that is confirmed directly after it was served does not wait.
+ * unconfirmed batch, and that confirm would confirm them unseen. The confirm is sent once a batch of that name is served and
+ * stored, or once the service has answered often and long enough without one. A batch that is confirmed directly after it was
+ * served does not wait.
  */
 
 import type { BatchRow } from "../batches/batch-rows.ts";
@@ -55,18 +56,20 @@ export class LostAnswers {
    */
   async noteSetBack(row: BatchRow, seenBefore: boolean, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
-    if (!this.#namesBatches || row.batchId === null || this.#upTo() !== undefined) return;
+    if (!this.#namesBatches || row.batchId === null) return;
     const upTo = loadNewestDue(store, { except: row.batchId });
     if (upTo === undefined) return;
     const confirmed = row.state === "confirmed" ? row.id : undefined;
     const former = seenBefore ? confirmed : loadFormerOfName(store, row);
     if (former === undefined || former > upTo) return;
+    // What was served until now is of the former state.
+    this.#served.clear();
+    const standing = this.#upTo();
+    if (standing !== undefined && upTo <= standing) return;
     const at = isoTime(clock.nowMs());
     const saved = loadUnanswered(store) ?? { since: at, isLost: false };
-    await commit(this.#context, signal, () =>
-      saveUnanswered(store, { ...saved, loss: addLoss(undefined, { upTo, at }) }),
-    );
-    this.#served.clear();
+    const loss = addLoss(standing === undefined ? undefined : saved.loss, { upTo, at });
+    await commit(this.#context, signal, () => saveUnanswered(store, { ...saved, loss }));
     log.warn({ batch: row.batchId }, m.orders.serviceSetBack);
   }
 
