@@ -1389,4 +1389,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "contradicts", does: "return false;" },
     "src/updates/reads/asking-record.ts",
   ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a batch that another one follows is confirmed without a second look at it",
+    { in: "#readPages", find: "(before.isFollowed ? this.#reader.query : undefined)", replace: "undefined" },
+    "src/orders/read-batch-pages.ts",
+  ),
 ];

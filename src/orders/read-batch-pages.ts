@@ -87,17 +87,20 @@ export class BatchPagesReader {
 
   /**
    * What leaves a batch moves up all that follows it, so that the first of the next page stands on a page that was read already: counted
-   * pages are read until they hold the same orders twice.
+   * pages are read until they hold the same orders twice. So is a batch that another one follows: the service may have made that one of the
+   * other pages of this batch meanwhile, and serves it in its place then.
    */
   async #readPages(first: ReadBatch, next: Query): Promise<ReadPages> {
     let before = await this.#readOnce({ batch: first, first, query: next });
     // The confirm may cover an order that has left the pages meanwhile.
     const ids = new Set(before.ids);
-    for (let readings = 0; first.again !== undefined && !before.isFollowed; readings++) {
+    const again = first.again ?? (before.isFollowed ? this.#reader.query : undefined);
+    for (let readings = 0; again !== undefined; readings++) {
       if (readings === READINGS_MAX) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      const now = await this.#readOnce({ batch: first, before, query: first.again });
+      const now = await this.#readOnce({ batch: first, before, query: again });
       for (const id of now.ids) ids.add(id);
-      if (now.orders.size === before.orders.size && isIn(before.orders, now.orders)) return { ...now, ids };
+      const isSame = now.orders.size === before.orders.size && isIn(before.orders, now.orders);
+      if (isSame && now.isFollowed === before.isFollowed) return { ...now, ids };
       before = now;
     }
     return { ...before, ids };

@@ -240,6 +240,11 @@ export class BatchReader {
     return { ...read, head: answer, error, next: query, last, isElsewhere, beside, empty };
   }
 
+  /** Requests a batch, or its first page; undefined where batches come from the journal. */
+  get query(): Query | undefined {
+    return this.#query;
+  }
+
   /** See {@link CompletenessCheck.arePagesNamed}. */
   get arePagesNamed(): boolean {
     return this.#completeness.arePagesNamed;
