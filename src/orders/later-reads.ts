@@ -9,25 +9,19 @@ import { deleteRows, select, updateRows, upsertRow } from "../database/queries.t
 import { laterReads } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { requestRead } from "../pass/position-rows.ts";
-import { HOUR_MS, MINUTE_MS } from "../platform/durations.ts";
+import { HOUR_MS } from "../platform/durations.ts";
 import { isoTime } from "../platform/ports.ts";
 
-/** A replica that lags has caught up by then. */
-const SOON_MS = [MINUTE_MS, 10 * MINUTE_MS];
 /** Delays after the first answer; each outlasts a failure that may have spoilt the read before. */
-const LATER_MS = [...SOON_MS, ...[1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS)];
+const LATER_MS = [1, 2, 4, 8, 24].map((hours) => hours * HOUR_MS);
 /** Limit per pass; the others follow in the next. */
 const READS_PER_PASS = 100;
 /** A due time further away is wrong: the clock was set back. */
 const DUE_WITHIN_MS = 25 * HOUR_MS;
 
-/**
- * To be called inside the transaction that stores the answer.
- * @param first when the first read is due: in an hour, or in a minute and then in ten as well
- */
-export function requestLaterReads(store: Store, orderId: string, at: string, first: "hour" | "minute" = "hour"): void {
-  const step = first === "minute" ? 0 : SOON_MS.length;
-  const row = { orderId, begunAt: at, step, dueAt: dueAt(at, step) ?? at };
+/** To be called inside the transaction that stores the answer. */
+export function requestLaterReads(store: Store, orderId: string, at: string): void {
+  const row = { orderId, begunAt: at, step: 0, dueAt: dueAt(at, 0) ?? at };
   upsertRow(store, laterReads, row, { key: ["orderId"], set: ["begunAt", "step", "dueAt"] });
 }
 
@@ -57,8 +51,7 @@ export function requestReadNow(store: Store, { orderId, begunAt, step }: LaterRe
     deleteRows(store, laterReads, { orderId });
     return;
   }
-  const apartMs = Math.min((LATER_MS[step + 1] ?? 0) - (LATER_MS[step] ?? 0), HOUR_MS);
-  const soon = isoTime(Date.parse(at) + apartMs);
+  const soon = isoTime(Date.parse(at) + HOUR_MS);
   updateRows(store, laterReads, { orderId }, { step: step + 1, dueAt: next > soon ? next : soon });
 }
 

@@ -46,6 +46,8 @@ export const updates = {
     `The answer of GET /orders/${orderId} is another order than the one stored under this id.`,
   snapshotUnusable: "its snapshot could not be used",
   unknownOrder: ({ status }: { status: number }) => `the service does not know this order (${status})`,
+  otherStatus: ({ orderId }: { orderId: string }) =>
+    `The answer of GET /orders/${orderId} has another status than the change of the same time.`,
   answerQuarantined: ({ orderId }: { orderId: string }) =>
     `The answer of GET /orders/${orderId} could not be used and is in quarantine.`,
   positionRefused:

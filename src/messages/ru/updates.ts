@@ -44,6 +44,7 @@ export const updates = {
     `В ответе GET /orders/${orderId} другой заказ, не тот, что сохранён под этим идентификатором.`,
   snapshotUnusable: "его снимок не удалось использовать",
   unknownOrder: ({ status }) => `сервис не знает этого заказа (${status})`,
+  otherStatus: ({ orderId }) => `В ответе GET /orders/${orderId} другой статус, чем в изменении с тем же временем.`,
   answerQuarantined: ({ orderId }) => `Ответ GET /orders/${orderId} непригоден и помещён в карантин.`,
   positionRefused: "Сервис не принимает свою же позицию изменений; вместо неё берётся последнее известное время.",
   positionsWentBack:

@@ -95,7 +95,13 @@ export class AskingRecord {
     const status = this.#reader.valuesOf(answer)?.status ?? null;
     if (told === null || status === null || told === status) return false;
     const timestamp = this.timestampOf(queued);
-    if (isStrictlyNewer(this.#reader.timestampOf(answer), timestamp, this.#timezone)) return false;
+    const [own, announced] = [this.#reader.timestampOf(answer), timestamp].map((text) =>
+      readTimestamp(text, this.#timezone),
+    );
+    // Of two forms, such as seconds and milliseconds, the coarser one decides.
+    const isLater =
+      own !== undefined && announced !== undefined && own.latestNs >= announced.latestNs + unitNs(announced.form);
+    if (isLater) return false;
     return countListed(this.#context.store, { orderId: queued.orderId, timestamp }, this.#timezone) <= 1;
   }
 

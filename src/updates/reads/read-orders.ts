@@ -27,6 +27,7 @@ import { isAnswered, reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../../pass/position-rows.ts";
 import { wasListed } from "../../pass/seen-changes.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { FollowRules } from "../pages/follow.ts";
@@ -55,6 +56,9 @@ interface Aside {
   /** Set where the service has no such order: the stored order at that time. */
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
 }
+
+/** When an order is read again that was answered with another status than its change has for the same time. */
+const SOON_MS = [MINUTE_MS, 10 * MINUTE_MS];
 
 /** What is known besides the order's own answer. */
 interface Shown {
@@ -243,10 +247,15 @@ export class ReadOrders {
     const isAnnouncedLast = announced !== undefined && this.#reader.isLater(announced, known ?? null);
     const newer = isAnnouncedLast ? announced : (known ?? announced);
     if (!isHeld && newer === undefined) this.#asking.noteCalled(queued, answer, at);
-    if (!isHeld && newer === undefined && this.#asking.contradicts(queued, answer))
-      requestLaterReads(this.#context.store, queued.orderId, at, "minute");
-    if (isOver || !(isHeld || newer !== undefined)) this.#queue.dequeue(queued);
-    else
+    const isContradicted = !isHeld && newer === undefined && this.#asking.contradicts(queued, answer);
+    // A replica that lags has caught up by then. What the change says of a cancellation keeps statuses waiting meanwhile.
+    const soonMs = isContradicted && !isOver ? SOON_MS[queued.attempts] : undefined;
+    if (soonMs !== undefined)
+      this.#queue.wait(queued, { attempts: queued.attempts + 1, error: otherStatus(queued.orderId), waitMs: soonMs });
+    else if (isOver || !(isHeld || newer !== undefined)) {
+      this.#queue.dequeue(queued);
+      if (isContradicted) requestLaterReads(this.#context.store, queued.orderId, at);
+    } else
       this.#queue.waitLonger(queued, newer === undefined ? unusable(queued.orderId) : olderThanStored(queued.orderId));
     return { ...refreshed, newer };
   }
@@ -387,6 +396,10 @@ export class ReadOrders {
   #now(): string {
     return isoTime(this.#context.clock.nowMs());
   }
+}
+
+function otherStatus(orderId: string): BridgeError {
+  return new BridgeError("answer_unreadable", m.updates.otherStatus({ orderId }));
 }
 
 function unusable(orderId: string): BridgeError {
