@@ -87,7 +87,7 @@ export class AskingRecord {
 
   /**
    * Whether the answer has another status than the change that announced the read, and no later timestamp: of two versions with
-   * one time, a replica that lags answers the former one. Not where the changes list several versions of that time.
+   * one time, a replica that lags answers the former one. Only where the changes list one version of that time.
    */
   contradicts(queued: QueuedRead, answer: OrderAnswer): boolean {
     if (queued.source !== "update" || queued.record === "") return false;
@@ -102,7 +102,7 @@ export class AskingRecord {
     const isLater =
       own !== undefined && announced !== undefined && own.latestNs >= announced.latestNs + unitNs(announced.form);
     if (isLater) return false;
-    return countListed(this.#context.store, { orderId: queued.orderId, timestamp }, this.#timezone) <= 1;
+    return countListed(this.#context.store, { orderId: queued.orderId, timestamp }, this.#timezone) === 1;
   }
 
   learnLag(queued: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
