@@ -1101,7 +1101,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/reused-names.test.ts",
     "a part of a batch that names what it leaves out shows that everything was served again",
-    { in: "#saveBatch", find: "(read.others ?? 0) === 0 &&", replace: "" },
+    { in: "#saveBatch", find: "(read.ordersBeside ?? 0) === 0 &&", replace: "" },
     "src/orders/write-batch.ts",
   ),
   tested(
@@ -1356,7 +1356,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirmed-orders.test.ts",
     "an order that was named beside the list counts as one that never came",
-    { in: "#findExcess", find: " + this.#waits.othersOf(each.id)", replace: "" },
+    { in: "#findExcess", find: " + this.#waits.ordersBesideOf(each.id)", replace: "" },
     "src/confirm/send-confirm.ts",
   ),
   tested(
@@ -1374,13 +1374,17 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/service/said-of-records.test.ts",
     "a record whose key is a word of the usual answer counts as named by it",
-    { in: "ofMember", find: "this.#ordinary.has(placeIn(path, key)) ? [] : this.#of(key)", replace: "this.#of(key)" },
+    {
+      in: "ofMember",
+      find: "this.#ordinary.has(memberPath(path, key)) ? [] : this.#of(key)",
+      replace: "this.#of(key)",
+    },
     "src/service/said-of-records.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",
     "a key that is a value of the usual answer makes it a new form",
-    { in: "judge", find: "learned.since !== null && !isUnusual(learned, ownless)", replace: "false" },
+    { in: "judge", find: "learned.since !== null && !isUnusual(learned, withoutOwn)", replace: "false" },
     "src/pass/answer-forms.ts",
   ),
   tested(

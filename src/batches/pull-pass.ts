@@ -30,7 +30,7 @@ export interface StoredBatch {
   /** It came with the last answer, not from a kept body. */
   isServed?: boolean;
   /** Number of orders that its answer names beside the list. */
-  others?: number | undefined;
+  ordersBeside?: number | undefined;
   /** With it, everything that `endWithBacklog` waits for has come. */
   isLast?: boolean;
 }

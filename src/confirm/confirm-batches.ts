@@ -218,14 +218,14 @@ export class ConfirmBatches {
    * @throws BridgeError where the whole service fails: credentials, rate limit, no connection
    */
   async confirm(
-    { row, seenBefore, isServed = false, others }: StoredBatch,
+    { row, seenBefore, isServed = false, ordersBeside }: StoredBatch,
     pass: PullPass,
   ): Promise<Outcome | undefined> {
     const { store } = this.#context;
     // Another account may have a different batch of the same name, which was never read.
     if (!isServedBy(row, this.#account)) return undefined;
     if (isServed) this.#servedIn = pass;
-    if (isServed) this.#waits.noteServed(row, others);
+    if (isServed) this.#waits.noteServed(row, ordersBeside);
     if (isServed) await this.#lost.noteSetBack(row, seenBefore, pass.signal);
     if (isServed) this.#lost.noteServed(row);
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });

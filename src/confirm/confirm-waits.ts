@@ -73,7 +73,7 @@ export class ConfirmWaits {
   /** Batches whose confirm was certainly refused to this process. */
   readonly #refused = new Set<number>();
   /** Of the batches that are confirmed next, the orders that their answers name beside the list. */
-  readonly #others = new Map<number, number>();
+  readonly #ordersBeside = new Map<number, number>();
   /** See {@link ConfirmTimes.repeats}. */
   readonly #repeats = new Map<number, number>();
   /** See {@link countGone}. */
@@ -351,8 +351,8 @@ export class ConfirmWaits {
   }
 
   /** A batch that is served has not been confirmed, whatever the outcome of the attempt was, nor has another one of its orders. */
-  noteServed(row: BatchRow, others = 0): void {
-    if (others > 0) this.#others.set(row.id, others);
+  noteServed(row: BatchRow, ordersBeside = 0): void {
+    if (ordersBeside > 0) this.#ordersBeside.set(row.id, ordersBeside);
     if (this.#unknown.size + this.#repeats.size + this.#gone.size === 0) return;
     const served = idsOf(row);
     for (const counted of [this.#repeats, this.#gone]) {
@@ -411,8 +411,8 @@ export class ConfirmWaits {
   }
 
   /** Number of orders that the batch's answer named beside its list. */
-  othersOf(id: number): number {
-    return this.#others.get(id) ?? 0;
+  ordersBesideOf(id: number): number {
+    return this.#ordersBeside.get(id) ?? 0;
   }
 
   forget(id: number): void {
@@ -427,7 +427,7 @@ export class ConfirmWaits {
     this.#isUnsaved ||= saved.includes(true);
     this.#unusual.delete(id);
     this.#short.delete(id);
-    this.#others.delete(id);
+    this.#ordersBeside.delete(id);
     this.#unreached.delete(key);
   }
 }

@@ -209,7 +209,7 @@ export class SendConfirm {
       if (wasTried) return {};
       const others = row.batchId === null ? [] : loadOthersOf(this.#context.store, row, this.#account);
       const excess = this.#findExcess({ rows: [row, ...others], named }, counts);
-      return others.length + this.#waits.othersOf(row.id) > 0 ? { excess } : { counts, excess };
+      return others.length + this.#waits.ordersBesideOf(row.id) > 0 ? { excess } : { counts, excess };
     }
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
@@ -225,7 +225,7 @@ export class SendConfirm {
     counts: AnswerCounts,
   ): CountedOtherwise | undefined {
     if (!confirmNames(this.#form)) return undefined;
-    const came = rows.map((each) => Math.max(each.orderCount, idsServed(each)) + this.#waits.othersOf(each.id));
+    const came = rows.map((each) => Math.max(each.orderCount, idsServed(each)) + this.#waits.ordersBesideOf(each.id));
     return this.#forms.findExcess(counts, Math.max(sumOf(came), named));
   }
 }

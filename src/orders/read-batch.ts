@@ -67,7 +67,7 @@ export interface ReadBatch {
   /** What the answer says beside its orders: an error, or that there are more of them. */
   error: BridgeError | undefined;
   /** Number of orders that the answer names beside its list; with any it shows nothing of what else was served. */
-  others?: number;
+  ordersBeside?: number;
   /** Where the batch goes on, of which the confirm covers the whole. */
   next: Query | undefined;
   /** Asks for its first page once more, where its pages are counted. */
@@ -158,10 +158,10 @@ export class BatchReader {
     const error = list.error === undefined ? shortfall : reportedError(list.error);
     const orderIds = isRead ? `[${[...pages.ids].join()}]` : read.orderIds;
     const { query, first: again, last, isElsewhere } = next ?? {};
-    const ordersBeside = this.#completeness.others(metadata, () => listedIn(read.records));
-    this.#onNamed?.(ordersBeside);
-    const others = ordersBeside.length;
-    return { ...read, orderIds, head: answer, error, others, empty, next: query, again, last, isElsewhere };
+    const beside = this.#completeness.others(metadata, () => listedIn(read.records));
+    this.#onNamed?.(beside);
+    const ordersBeside = beside.length;
+    return { ...read, orderIds, head: answer, error, ordersBeside, empty, next: query, again, last, isElsewhere };
   }
 
   async #judgeBatch(

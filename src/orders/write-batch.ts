@@ -321,12 +321,12 @@ export class BatchWriter {
         date: batch.date,
         machineMs: this.#context.clock.monotonicMs(),
       };
-      if ((read.others ?? 0) === 0 && settleDelivery(store, served)) deleteHold(store, "orders", "hand-out lost");
+      if ((read.ordersBeside ?? 0) === 0 && settleDelivery(store, served)) deleteHold(store, "orders", "hand-out lost");
     }
     if (known !== undefined) {
       const claimed = batch.fresh ? claimBatch(store, known, batch.account ?? this.#rules.account) : known;
       const named = claimed.batchId === batchId ? claimed : renameBatch(store, claimed, batchId);
-      return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh, others: read.others };
+      return { row: { ...named, orderIds }, seenBefore: true, isServed: batch.fresh, ordersBeside: read.ordersBeside };
     }
     if (batch.isNew && batchId !== null) noteName(store, batchId);
     const row = saveStoredBatch(store, {
@@ -339,7 +339,7 @@ export class BatchWriter {
       account: batch.account,
     });
     if (batch.unread !== undefined && !batch.fresh) moveDue(store, batch.unread.id, row.id);
-    return { row, seenBefore: false, isServed: batch.fresh, others: read.others };
+    return { row, seenBefore: false, isServed: batch.fresh, ordersBeside: read.ordersBeside };
   }
 
   /**

@@ -124,9 +124,9 @@ export class AnswerForms {
     const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
     const read = { ...(isOfChanges ? plain : acceptance), size: sent?.length };
     const { records = NOTHING_SAID } = learned;
-    const ownless = formOf(body, read);
+    const withoutOwn = formOf(body, read);
     // A key that is a word of the usual answer, such as `ok` or `200`, is no news there.
-    const shape = learned.since !== null && !isUnusual(learned, ownless) ? ownless : formOf(body, read, own);
+    const shape = learned.since !== null && !isUnusual(learned, withoutOwn) ? withoutOwn : formOf(body, read, own);
     const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
     const said = sent && readSaid(answer(), sent, records.ordinary);
     const whole = shown === undefined ? shape : withShown(shape, shown);

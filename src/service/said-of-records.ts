@@ -113,7 +113,7 @@ export function readSaid(
     const indexes = names.ofElement(value, path);
     for (const index of indexes) for (const words of saidBeside(path, value, index)) say(index, words);
     if (indexes.length > 0) return;
-    for (const [key, below] of members) visit(below, placeIn(path, key), depth + 1);
+    for (const [key, below] of members) visit(below, memberPath(path, key), depth + 1);
   };
   const visitList = (list: readonly unknown[], path: string, depth: number) => {
     const named = list.map((element) => (isScalar(element) ? names.ofValue(element, `${path}[]`) : []));
@@ -164,10 +164,10 @@ function ordinaryOf(value: unknown, place: string, depth: number): string[] {
     return value.slice(0, WORDS_MAX).flatMap((each) => ordinaryOf(each, `${place}[]`, depth + 1));
   return Object.entries(value)
     .slice(0, WORDS_MAX)
-    .flatMap(([key, below]) => [placeIn(place, key), ...ordinaryOf(below, placeIn(place, key), depth + 1)]);
+    .flatMap(([key, below]) => [memberPath(place, key), ...ordinaryOf(below, memberPath(place, key), depth + 1)]);
 }
 
-function placeIn(path: string, key: string): string {
+function memberPath(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;
 }
 
@@ -301,7 +301,7 @@ class Names {
   }
 
   ofMember(key: string, path: string): readonly number[] {
-    return this.#ordinary.has(placeIn(path, key)) ? [] : this.#of(key);
+    return this.#ordinary.has(memberPath(path, key)) ? [] : this.#of(key);
   }
 
   ofValue(value: string | number | boolean, place: string): readonly number[] {
@@ -315,7 +315,7 @@ class Names {
         isScalar(member[1]) && !VERDICT.test(plainName(member[0])),
     );
     const found = (type: "string" | "number") =>
-      scalars.find(([key, value]) => typeof value === type && this.ofValue(value, placeIn(path, key)).length > 0);
+      scalars.find(([key, value]) => typeof value === type && this.ofValue(value, memberPath(path, key)).length > 0);
     const [, name = undefined] = found("string") ?? found("number") ?? [];
     const indexes = name === undefined ? [] : this.#of(String(name));
     if (indexes.length < 2) return indexes;

@@ -91,9 +91,9 @@ export class AskingRecord {
    */
   contradicts(queued: QueuedRead, answer: OrderAnswer): boolean {
     if (queued.source !== "update" || queued.record === "") return false;
-    const told = this.#reader.askedBy(queued, "status");
+    const listed = this.#reader.askedBy(queued, "status");
     const status = this.#reader.valuesOf(answer)?.status ?? null;
-    if (told === null || status === null || told === status) return false;
+    if (listed === null || status === null || listed === status) return false;
     const timestamp = this.timestampOf(queued);
     const [own, announced] = [this.#reader.timestampOf(answer), timestamp].map((text) =>
       readTimestamp(text, this.#timezone),
