@@ -248,7 +248,12 @@ describe("a confirm that is due when the service was set back", () => {
 
   /** Batches a, b and c are stored; the confirms of b and c were answered with 503. Then the service is set back. */
   async function startSetBack(): Promise<
-    TestBridge & { confirmed: string[]; serve: (name: string, n: number) => Promise<void> }
+    TestBridge & {
+      confirmed: string[];
+      serve: (name: string, n: number) => Promise<void>;
+      /** Whether confirms are answered with 503. */
+      setDown: (isDown: boolean) => void;
+    }
   > {
     const t = await startTestBridge();
     const { service } = t.sandbox;
@@ -283,7 +288,10 @@ describe("a confirm that is due when the service was set back", () => {
     confirmed.length = 0;
     // In time for neither: a failed confirm waits before it is sent again.
     t.clock.advance(10 * MINUTE_MS);
-    return Object.assign(t, { confirmed, serve });
+    const setDown = (is: boolean) => {
+      isDown = is;
+    };
+    return Object.assign(t, { confirmed, serve, setDown });
   }
 
   it.each([
@@ -309,6 +317,23 @@ describe("a confirm that is due when the service was set back", () => {
     t.clock.advance(60 * MINUTE_MS);
     await t.serve("e", 10);
     expect(t.confirmed).toContain("c");
+  });
+
+  itWhole("waits also where it became due after the first sign, or was served before the last one", async () => {
+    const t = await startSetBack();
+    await t.serve("a", 1);
+    t.setDown(true);
+    await t.serve("c", 3);
+    await t.serve("d", 9);
+    await t.serve("a", 1);
+    t.setDown(false);
+    t.clock.advance(10 * MINUTE_MS);
+    t.confirmed.length = 0;
+    await t.serve("z", 0);
+    expect(t.confirmed).not.toContain("c");
+    expect(t.confirmed).not.toContain("d");
+    await t.serve("d", 9);
+    expect(t.confirmed).toContain("d");
   });
 
   it("leaves where the service serves the next one", async () => {

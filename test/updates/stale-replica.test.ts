@@ -1,7 +1,8 @@
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { loadSetBack } from "../../src/updates/times/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
+import { STATUS_PATH } from "../support/statuses.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
@@ -56,6 +57,40 @@ describe("a replica that answers with an order's former content", () => {
       expect(test.statusOf(id)).toEqual({ status, revision: 2 });
     },
   );
+
+  it("keeps a status waiting where a change of one time says cancelled", async () => {
+    const test = await startWithIll(2, { settings: { statuses: { path: STATUS_PATH } } });
+    const [id] = test.ids as [string];
+    test.ill.set(id, raw(test.sandbox.service.newestText(id)!));
+    test.change(id, { status: "cancelled", keepTimestamp: true });
+    for (let polls = 0; polls < 3; polls++) await test.poll(5_000);
+    test.bridge.store.db.prepare("INSERT INTO status_requests (order_id, status) VALUES (?, 'packed')").run(id);
+    await test.run("statuses");
+    expect(test.rows("SELECT state FROM status_requests")).toEqual([{ state: "pending" }]);
+    test.ill.clear();
+    await test.poll(60_000);
+    await test.run("statuses");
+    expect(test.statusOf(id).status).toBe("cancelled");
+    expect(test.sandbox.ledger.effects("status")).toEqual([]);
+  });
+
+  it("is asked again where the changes have times to the second, and the orders to the millisecond", async () => {
+    const test = await startWithIll(2);
+    const [id] = test.ids as [string];
+    const old = JSON.parse(test.sandbox.service.newestText(id)!) as { updated_at: string };
+    const second = old.updated_at.slice(0, 19);
+    test.ill.set(id, raw(JSON.stringify({ ...old, updated_at: `${second}.851Z` })));
+    test.change(id, { status: "cancelled", keepTimestamp: true });
+    const listed = { ...JSON.parse(test.sandbox.service.newestText(id)!), updated_at: `${second}Z` };
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: raw(JSON.stringify({ updates: [listed] })),
+    });
+    for (let polls = 0; polls < 3; polls++) await test.poll(5_000);
+    expect(test.statusOf(id).status).toBe("new");
+    expect(test.rows("SELECT order_id FROM owed_reads WHERE attempts > 0")).toEqual([{ order_id: id }]);
+  });
 
   itWhole("keeps the read where it has nothing newer than what is stored, and not yet the change", async () => {
     const test = await startWithIll(2);
