@@ -1399,4 +1399,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#readPages", find: "(before.isFollowed ? this.#reader.query : undefined)", replace: "undefined" },
     "src/orders/read-batch-pages.ts",
   ),
+  tested(
+    "test/confirm/lost-answers.test.ts",
+    "the confirm of a name that came before leaves although a lost answer may have had it",
+    { of: "mayNameLost", does: "return false;" },
+    "src/confirm/lost-answers.ts",
+  ),
 ];

@@ -57,8 +57,10 @@ export interface Unanswered {
 
 /** Missing answers, or a set-back, by which other orders may have the names of unconfirmed batches. */
 export interface AnswerLoss {
-  /** Row id of the newest of these batches. */
+  /** Row id of the newest of these batches; 0 where there is none. */
   upTo: number;
+  /** An answer is missing, so that there may be other orders that were never served again. */
+  isAnswer?: boolean | undefined;
   /** Times of the first and the last missing answer. */
   since: string;
   at: string;

@@ -114,12 +114,13 @@ export class ConfirmBatches {
   followsAtOnce({ batchId }: Pick<BatchRow, "batchId">, pass: PullPass, isServed = true): boolean {
     if (!confirmNames(this.#form) || pass.confirmsFailed >= FAILURES_IN_ROW_MAX) return false;
     if (hasUnjournaled(this.#context.store) || this.#mayCoverLost(batchId)) return false;
+    if (this.#lost.mayNameLost({ batchId })) return false;
     return isServed || this.#lost.held === undefined;
   }
 
   /** An answer of `GET /orders` is missing, in this process or the one before: see {@link LostAnswers}. */
-  async noteLost(signal: AbortSignal): Promise<void> {
-    await this.#lost.noteLost(signal);
+  async noteLost(get: { isOwn: boolean }, signal: AbortSignal): Promise<void> {
+    await this.#lost.noteLost(get, signal);
   }
 
   /** A confirm that covers everything delivered may still be carried out: what is delivered now would be covered unseen. */
@@ -232,7 +233,7 @@ export class ConfirmBatches {
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store))
       return undefined;
     if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return undefined;
-    if (!isServed && this.#lost.isHeld(row)) return undefined;
+    if (this.#lost.isHeld(row, isServed)) return undefined;
     if (this.#mayCoverLost(row.batchId)) return undefined;
     const coversAll = this.#open.coversAll(row.batchId);
     if (coversAll && this.#open.mayArrive) return undefined;

@@ -3,7 +3,7 @@
  * restored service may reuse batch names: other orders, delivered by a missing answer or not at all, may have the name of an
  * unconfirmed batch, and that confirm would confirm them unseen. The confirm is sent once a batch of that name is served and
  * stored, or once the service has answered often and long enough without one. A batch that is confirmed directly after it was
- * served does not wait.
+ * served does not wait, unless its name came before with other orders: then the lost orders may have it as well.
  */
 
 import type { BatchRow } from "../batches/batch-rows.ts";
@@ -15,7 +15,7 @@ import { isoTime } from "../platform/ports.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type DueOptions, isServedAnew } from "./confirm-rows.ts";
 import { addLoss, isLossOver, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS } from "./plan-loss.ts";
-import { loadFormerOfName } from "./reused-names.ts";
+import { isNameOfConfirmed, loadFormerOfName } from "./reused-names.ts";
 
 const NAMES_MAX = 10_000;
 
@@ -43,10 +43,25 @@ export class LostAnswers {
     return upTo === undefined ? undefined : { upTo, except: JSON.stringify([...this.#served]) };
   }
 
-  isHeld({ id, batchId }: BatchRow): boolean {
+  /** @param isServed the batch has just been served */
+  isHeld(row: BatchRow, isServed: boolean): boolean {
+    if (this.mayNameLost(row)) return true;
+    if (isServed) return false;
+    const { id, batchId } = row;
     const upTo = this.#upTo();
     if (upTo === undefined || id > upTo) return false;
     return batchId !== null && !confirmNamesOrders(this.#form, batchId) && !this.#served.has(batchId);
+  }
+
+  /**
+   * Whether the orders of a missing answer may have the name of this batch, because other orders had it before: a name may be
+   * the day, which several answers have.
+   * @param row only the name, where it is not stored yet
+   */
+  mayNameLost(row: Pick<BatchRow, "batchId"> & Partial<BatchRow>): boolean {
+    const saved = this.#load();
+    if (row.batchId === null || saved?.loss?.isAnswer !== true || this.#isOver(saved)) return false;
+    return isNameOfConfirmed(this.#context.store, row);
   }
 
   /**
@@ -76,23 +91,28 @@ export class LostAnswers {
   /** The batch was served and stored. */
   noteServed(row: BatchRow): void {
     const upTo = this.#upTo();
-    if (upTo === undefined) return;
+    if (upTo === undefined || this.mayNameLost(row)) return;
     if (row.batchId !== null && this.#served.size < NAMES_MAX) this.#served.add(row.batchId);
     this.#isAnew ||= isServedAnew(this.#context.store, { ...row, upTo });
   }
 
-  /** An answer of `GET /orders` is missing, in this process or the one before. */
-  async noteLost(signal: AbortSignal): Promise<void> {
+  /**
+   * An answer of `GET /orders` is missing.
+   * @param get.isOwn false where the process before sent it: whether it was answered is known only where a confirm was due
+   */
+  async noteLost({ isOwn }: { isOwn: boolean }, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
     const saved = this.#load();
-    if (saved?.due === undefined || loadNewestDue(store) === undefined) return;
+    if (saved === undefined || (saved.due === undefined && !isOwn)) return;
     this.#served.clear();
-    const loss = addLoss(this.#upTo() === undefined ? undefined : saved.loss, {
-      upTo: saved.due,
-      at: isoTime(clock.nowMs()),
-    });
-    await commit(this.#context, signal, () => saveUnanswered(store, { ...saved, isLost: true, loss }));
-    if (loss.since === loss.at) log.info({}, m.orders.confirmsWait);
+    const isDue = loadNewestDue(store) !== undefined;
+    const upTo = isDue ? (saved.due ?? 0) : 0;
+    const loss = addLoss(this.#isOver(saved) ? undefined : saved.loss, { upTo, at: isoTime(clock.nowMs()) });
+    const isFirst = upTo > 0 && this.#upTo() === undefined;
+    await commit(this.#context, signal, () =>
+      saveUnanswered(store, { ...saved, isLost: true, loss: { ...loss, isAnswer: true } }),
+    );
+    if (isFirst) log.info({}, m.orders.confirmsWait);
   }
 
   /** The service has answered a pull completely, and all of it is stored. */
@@ -107,11 +127,11 @@ export class LostAnswers {
     const since = loss.since > now ? now : loss.since;
     const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
     this.#isAnew = false;
-    const isEnd = loadNewestDue(store) === undefined || this.#isOver({ ...saved, loss: { ...loss, polls } });
+    const isEnd = this.#isOver({ ...saved, loss: { ...loss, polls } });
     const isSame = polls === loss.polls && at === loss.at && since === loss.since;
     if (isEnd || !isSame)
       await commit(this.#context, signal, () =>
-        saveUnanswered(store, isEnd ? others : { ...others, loss: { upTo: loss.upTo, since, at, polls } }),
+        saveUnanswered(store, isEnd ? others : { ...others, loss: { ...loss, since, at, polls } }),
       );
   }
 
@@ -127,7 +147,7 @@ export class LostAnswers {
   /** Row id of the newest batch whose confirm waits. */
   #upTo(): number | undefined {
     const saved = this.#load();
-    if (saved?.loss === undefined || (!this.#isAnew && this.#isOver(saved))) return undefined;
+    if (saved?.loss === undefined || saved.loss.upTo === 0 || (!this.#isAnew && this.#isOver(saved))) return undefined;
     return saved.loss.upTo;
   }
 

@@ -20,5 +20,5 @@ export function isLossOver({ polls }: Pick<AnswerLoss, "polls">, age: { firstMs:
 /** Adds a missing answer to those that count already. */
 export function addLoss(loss: AnswerLoss | undefined, { upTo, at }: { upTo: number; at: string }): AnswerLoss {
   if (loss === undefined) return { upTo, since: at, at, polls: 0 };
-  return { upTo: Math.max(loss.upTo, upTo), since: loss.since, at, polls: 0 };
+  return { ...loss, upTo: Math.max(loss.upTo, upTo), at, polls: 0 };
 }

@@ -72,6 +72,8 @@ export class PullOrders implements Job {
   #backlog: Backlog | undefined;
   /** A GET may have been sent whose answer is not stored, by this process or, if it left its mark, the one before. */
   #mayBeLost = true;
+  /** This process has sent a GET. */
+  #hasAsked = false;
   /** Each loss is saved once. */
   #isLossSaved = false;
   /** The lost answer, and until when at most confirms wait for it (monotonic). */
@@ -228,6 +230,7 @@ export class PullOrders implements Job {
     const mark = loadDelivery(store);
     const isLost = mark !== undefined || (saved !== undefined && (saved.isLost || this.#mayBeLost));
     this.#mayBeLost = true;
+    this.#hasAsked = true;
     this.#isLossSaved = false;
     const due = Math.max(loadNewestDue(store) ?? 0, saved?.due ?? 0);
     if (mark === undefined && saved !== undefined && saved.isLost === isLost && due === (saved.due ?? 0)) return;
@@ -243,7 +246,7 @@ export class PullOrders implements Job {
   async #noteLost(signal: AbortSignal): Promise<void> {
     if (!this.#mayBeLost || this.#isLossSaved || this.#batches.waiting !== undefined) return;
     this.#isLossSaved = true;
-    await this.#confirms.noteLost(signal);
+    await this.#confirms.noteLost({ isOwn: this.#hasAsked }, signal);
   }
 
   async #openMark(signal: AbortSignal): Promise<void> {

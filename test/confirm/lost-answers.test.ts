@@ -253,13 +253,15 @@ describe("a confirm that is due when the service was set back", () => {
       serve: (name: string, n: number) => Promise<void>;
       /** Whether confirms are answered with 503. */
       setDown: (isDown: boolean) => void;
+      /** A poll whose answer is lost. */
+      lose: () => Promise<void>;
     }
   > {
     const t = await startTestBridge();
     const { service } = t.sandbox;
     const handle = service.handle.bind(service);
     const confirmed: string[] = [];
-    let [served, isDown]: [object, boolean] = [{ orders: [] }, false];
+    let [served, isDown]: [object | "lost", boolean] = [{ orders: [] }, false];
     const answer = (status: number, body: object): SandboxResponse => ({
       status,
       headers: { "content-type": "application/json" },
@@ -267,7 +269,8 @@ describe("a confirm that is due when the service was set back", () => {
       delivery: { kind: "plain" },
     });
     service.handle = (request) => {
-      if (request.path.endsWith("/orders")) return answer(200, served);
+      if (request.path.endsWith("/orders"))
+        return served === "lost" ? { ...answer(0, {}), delivery: { kind: "reset" } } : answer(200, served);
       if (!request.path.endsWith("/confirm")) return handle(request);
       if (isDown) return answer(503, { error: "maintenance" });
       confirmed.push((JSON.parse(request.body.toString()) as { batch_id: string }).batch_id);
@@ -291,7 +294,13 @@ describe("a confirm that is due when the service was set back", () => {
     const setDown = (is: boolean) => {
       isDown = is;
     };
-    return Object.assign(t, { confirmed, serve, setDown });
+    const lose = async () => {
+      served = "lost";
+      t.clock.advance(MINUTE_MS);
+      await t.run("orders");
+      served = { orders: [] };
+    };
+    return Object.assign(t, { confirmed, serve, setDown, lose });
   }
 
   it.each([
@@ -334,6 +343,39 @@ describe("a confirm that is due when the service was set back", () => {
     expect(t.confirmed).not.toContain("d");
     await t.serve("d", 9);
     expect(t.confirmed).toContain("d");
+  });
+
+  it("of a name that other orders had waits where an answer is missing, which may have had it as well", async () => {
+    const t = await startSetBack();
+    await t.serve("today", 3);
+    expect(t.confirmed).toContain("today");
+    t.confirmed.length = 0;
+    await t.lose();
+    await t.serve("today", 4);
+    await t.serve("tomorrow", 5);
+    expect(t.confirmed).toEqual(["tomorrow"]);
+    await t.restart();
+    await t.serve("today", 4);
+    for (let poll = 0; poll < 9; poll++) await t.serve("tomorrow", 5);
+    expect(new Set(t.confirmed)).toEqual(new Set(["tomorrow"]));
+    t.clock.advance(60 * MINUTE_MS);
+    await t.serve("later", 6);
+    expect(t.confirmed).toContain("today");
+  });
+
+  it.each([
+    ["the same orders", 3, 0, 1],
+    ["other orders long after the loss", 4, 61, 1],
+  ])("of a name leaves where it comes with %s", async (_, n, minutes, confirms) => {
+    const t = await startSetBack();
+    await t.serve("today", 3);
+    t.confirmed.length = 0;
+    await t.lose();
+    for (let poll = 0; poll < 10; poll++) await t.serve("tomorrow", 5);
+    t.clock.advance(minutes * MINUTE_MS);
+    t.confirmed.length = 0;
+    await t.serve("today", n);
+    expect(t.confirmed.filter((name) => name === "today")).toHaveLength(confirms);
   });
 
   it("leaves where the service serves the next one", async () => {
