@@ -1405,4 +1405,34 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "mayNameLost", does: "return false;" },
     "src/confirm/lost-answers.ts",
   ),
+  tested(
+    "test/updates/stale-replica.test.ts",
+    "a batch that differs from the answer of the same time is not asked about again",
+    { in: "contradicts", find: 'source === "update" ? listed === 1 : listed <= 1', replace: "listed === 1" },
+    "src/updates/reads/asking-record.ts",
+  ),
+  tested(
+    "test/updates/stale-replica.test.ts",
+    "of a whole order only the status may contradict the answer",
+    { in: "contradicts", find: "isWhole ? differs : isOtherStatus", replace: "isOtherStatus" },
+    "src/updates/reads/asking-record.ts",
+  ),
+  tested(
+    "test/service/said-of-records.test.ts",
+    "a word of a refusal that stands at an unknown place is not noticed",
+    { of: "sayRefusal", does: "return;" },
+    "src/service/said-of-records.ts",
+  ),
+  tested(
+    "test/service/said-of-records.test.ts",
+    "a flag that was always true and is false now is not noticed",
+    { in: "isOdd", find: "return word.endsWith(FLAG_NO) &&", replace: "return false &&" },
+    "src/service/said-of-records.ts",
+  ),
+  tested(
+    "test/service/acceptance.test.ts",
+    "a list of nulls is an error of the whole answer",
+    { of: "isListOfNothing", does: "return false;" },
+    "src/service/error-words.ts",
+  ),
 ];

@@ -132,8 +132,10 @@ function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0
     const said = plainOf(bytes, value);
     if (isError) {
       if (report !== undefined && value.start <= report.start && report.end <= value.end) return false;
-      const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (CODE_NAME.test(name) && isSuccessCode(said));
-      if (!isWord && !isNothing(bytes, value)) error ??= wordsOf(bytes, value);
+      const isCode = CODE_NAME.test(name);
+      const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (isCode && isSuccessCode(said));
+      if (!isWord && !isNothing(bytes, value) && !isListOfNothing(bytes, value, isCode))
+        error ??= wordsOf(bytes, value);
       return false;
     }
     if (isDone || ACCEPTED_NAME.test(name)) {
@@ -165,6 +167,14 @@ function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0
   const text = headOf(bytes, message, WORDS_BYTES);
   // A warning is no error.
   return /^\W*warning/i.test(text) ? undefined : readTextError(text);
+}
+
+/** One value for each record, none of them an error. A 0 may be the place of a record, unless it is a code. */
+function isListOfNothing(bytes: Buffer, value: Span, isCode: boolean): boolean {
+  if (kindOf(bytes, value) !== "array") return false;
+  return elementsOf(bytes, value).every(
+    (element) => isNothing(bytes, element) && (isCode || !/^"?0/.test(textOf(bytes, element))),
+  );
 }
 
 function readInside(

@@ -5,12 +5,15 @@
  * and has as many elements as the request may report each by its position: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
-import { SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
+import { CHANGED_NAME, SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
 
 export interface SaidOfRecords {
   /** The words for each record, in the order of the request; an empty set where it is not named. */
   of: readonly ReadonlySet<string>[];
-  /** Non-empty lists that report no record by name. */
+  /**
+   * What concerns no record by name: non-empty lists, words of a refusal (`rows.2=error`), and flags (`?complete=true`), of
+   * which one that was always true before is unusual where it is false.
+   */
   lists: readonly string[];
   /** Where no record is named: the names and values of the answer, which name none later either. */
   ordinary: readonly string[];
@@ -63,6 +66,12 @@ const OTHER_LIST = "…";
 const IN_PLACE_MAX = 10;
 /** Means not named. */
 const NOT_NAMED = "-";
+/** Prefix of flags. */
+const FLAG = "?";
+const [FLAG_YES, FLAG_NO] = ["=true", "=false"];
+/** A word that refuses one record, wherever it stands. */
+const REFUSAL =
+  /^(?:err|error|fail|failed|failure|refused|rejected|declined|denied|invalid|ignored|skipped|not[ _-]?(?:found|accepted|saved|applied|updated)|unknown|nok|ko|ошибка|отказ|отклонено|не найдено?|не принято)$/;
 
 /** Names of members that report the outcome beside a record's key. */
 const VERDICT =
@@ -96,6 +105,8 @@ export function readSaid(
   const visit = (value: unknown, path: string, depth: number) => {
     if (depth > DEPTH_MAX || value === null || value === undefined) return;
     if (typeof value === "string") for (const index of names.inText(value, path)) say(index, `${path}~`);
+    if (typeof value === "string") sayRefusal(value, path);
+    if (typeof value === "boolean" && !/\[\]|\d/.test(path)) sayFlag(value, path);
     if (typeof value !== "object") return;
     if (Array.isArray(value)) {
       visitList(value, path, depth);
@@ -115,6 +126,16 @@ export function readSaid(
     if (indexes.length > 0) return;
     for (const [key, below] of members) visit(below, memberPath(path, key), depth + 1);
   };
+  const sayRefusal = (value: string, path: string) => {
+    const word = value.slice(0, WORD_MAX).trim().toLowerCase();
+    if (REFUSAL.test(word)) lists.add(`${path.slice(0, WORD_MAX - word.length)}=${word}`);
+  };
+  const sayFlag = (value: boolean, path: string) => {
+    const name = plainName(path.split(".").at(-1) ?? "");
+    // A count of changes may be 0, and a flag of changes false, where nothing differs.
+    if (CHANGED_NAME.test(name) || SAME_NAME.test(name)) return;
+    lists.add(FLAG + path.slice(0, WORD_MAX - FLAG_NO.length - 1) + (value ? FLAG_YES : FLAG_NO));
+  };
   const visitList = (list: readonly unknown[], path: string, depth: number) => {
     const named = list.map((element) => (isScalar(element) ? names.ofValue(element, `${path}[]`) : []));
     const isOfKeys = named.every((indexes) => indexes.length > 0);
@@ -127,8 +148,9 @@ export function readSaid(
     const place = `${IN_PLACE}${path}[]`;
     const words = list.length === sent.length ? list.map((element) => verdictsInPlace(place, element)) : [];
     const different = new Set(words.flat());
-    // A list of scalars without a yes may list anything else.
-    const isSaid = list.some((element) => typeof element === "object") ? different.size > 0 : different.has(WELL);
+    // A list of scalars without a yes may list anything else, unless all of them are the code 0.
+    const isYes = different.has(WELL) || (words.length > 0 && list.every((element) => element === 0));
+    const isSaid = list.some((element) => typeof element === "object") ? different.size > 0 : isYes;
     if (!isSaid || different.size > IN_PLACE_MAX) {
       if (!isTakenPlace(path)) lists.add(listWord(place, OTHER_LIST));
       return;
@@ -380,6 +402,7 @@ function isKnown(usual: UsuallySaid): boolean {
 function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string): boolean {
   if (word === NOT_NAMED) return isEachNamed && words.length > 0;
   if (word === WELL || words.includes(word)) return false;
+  if (word.startsWith(FLAG)) return word.endsWith(FLAG_NO) && words.includes(word.replace(FLAG_NO, FLAG_YES));
   const place = placeOf(word);
   if (place === undefined) return true;
   if (listTimes < USUAL_TIMES) return false;

@@ -155,11 +155,23 @@ describe("what an answer says of one record of the request", () => {
     ],
     [{ results: ["ok", "ok"] }, { results: ["skipped"] }],
     [{ results: [{ status: "updated" }, { status: "updated" }] }, { results: [{ status: "updated" }] }],
-  ])("is said of some by a list that was empty, or had one for each: %j, %j", (usual, answer) => {
-    const learned = usualOf(usual);
-    for (const sent of [SENT, [...SENT, record("C-3")]])
-      expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, sent)))).toBe(true);
-  });
+    [[0, 0], [0]],
+    [
+      [0, 0],
+      [0, 17],
+    ],
+    [{ rows: { 1: "ok", 2: "ok" } }, { rows: { 1: "ok", 2: "error" } }],
+    [{ status: "ok" }, { status: "ok", rows: { 2: "Not found" } }],
+    [{ complete: true }, { complete: false }],
+    [{ import: { whole: true, quick: false } }, { import: { whole: false, quick: false } }],
+  ])(
+    "is said of some by a list that was empty, or had one for each, by a word, or by a flag: %j, %j",
+    (usual, answer) => {
+      const learned = usualOf(usual);
+      for (const sent of [SENT, [...SENT, record("C-3")]])
+        expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, sent)))).toBe(true);
+    },
+  );
 
   it.each<[usual: readonly unknown[], answer: unknown]>([
     // One verdict of the whole request, whatever its size.
@@ -169,6 +181,11 @@ describe("what an answer says of one record of the request", () => {
     [[{ ids: ["a1f", "b2e"] }], { ids: ["c3d", "d4c"] }],
     [[{ shards: ["main", "spare"] }, { shards: ["main", "spare", "third"] }], { shards: ["main", "other"] }],
     [[{ updated: [{ id: 1 }, { id: 2 }], created: [] }], { updated: [{ id: 1 }], created: [{ id: 2 }] }],
+    [[{ whole: true }, { whole: false }], { whole: false }],
+    [[{ quick: false }], { quick: true }],
+    [[{ changed: true }], { changed: false }],
+    [[{ before: "error" }], { before: "error" }],
+    [[{ items: [{ new: true }] }], { items: [{ new: false }] }],
   ])("is not said by a list of something else: %j, %j", (usual, answer) => {
     const requests = [SENT.slice(0, 1), SENT, [...SENT, record("C-3")]];
     for (const sent of usual.length === 1 ? requests : [SENT]) {

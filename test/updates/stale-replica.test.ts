@@ -58,6 +58,38 @@ describe("a replica that answers with an order's former content", () => {
     },
   );
 
+  it.each([
+    ["a batch", "status"],
+    ["a batch", "lines"],
+    ["a whole change", "lines"],
+  ])("is asked again where %s has the order with another value of its %s and the same time", async (place, field) => {
+    const test = await startWithIll(2, {
+      service: { updates: { carry: "whole" } },
+      settings: { updates: { carry: "whole" } },
+    });
+    const [id] = test.ids as [string];
+    const old = test.sandbox.service.newestText(id)!;
+    const other =
+      field === "status"
+        ? old.replace('"status":"new"', '"status":"cancelled"')
+        : old.replace(/"quantity":\s*\d+/, '"quantity":77');
+    expect(other).not.toBe(old);
+    test.ill.set(id, raw(old));
+    const isBatch = place === "a batch";
+    test.sandbox.faults.add({
+      match: { path: isBatch ? "orders" : "updates" },
+      times: isBatch ? 1 : "forever",
+      do: raw(isBatch ? `{"batch_id":"again","orders":[${other}]}` : `{"updates":[${other}]}`),
+    });
+    if (isBatch) await test.run("orders");
+    for (let polls = 0; polls < 3; polls++) await test.poll(5_000);
+    expect(test.statusOf(id).revision).toBe(1);
+    test.ill.set(id, raw(other));
+    await test.poll(60_000);
+    expect(test.statusOf(id).revision).toBe(2);
+    expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
+  });
+
   it("keeps a status waiting where a change of one time says cancelled", async () => {
     const test = await startWithIll(2, { settings: { statuses: { path: STATUS_PATH } } });
     const [id] = test.ids as [string];

@@ -86,23 +86,28 @@ export class AskingRecord {
   }
 
   /**
-   * Whether the answer has another status than the change that announced the read, and no later timestamp: of two versions with
-   * one time, a replica that lags answers the former one. Only where the changes list one version of that time.
+   * Whether the answer differs from the record that announced the read, in the status or, for a whole order, in lines or total,
+   * and has no later timestamp: of two versions with one time, a replica that lags answers the former one. Not where the changes
+   * list several versions of that time.
    */
   contradicts(queued: QueuedRead, answer: OrderAnswer): boolean {
-    if (queued.source !== "update" || queued.record === "") return false;
-    const listed = this.#reader.askedBy(queued, "status");
-    const status = this.#reader.valuesOf(answer)?.status ?? null;
-    if (listed === null || status === null || listed === status) return false;
+    const { source, orderId } = queued;
+    const isWhole = source === "batch" || this.#rules.carry === "whole";
+    const [own, said] = [this.#reader.valuesOf(answer), this.#valuesOf(queued)];
+    if (own === undefined || said === undefined || !(isWhole ? differs : isOtherStatus)(said, own)) return false;
     const timestamp = this.timestampOf(queued);
-    const [own, announced] = [this.#reader.timestampOf(answer), timestamp].map((text) =>
+    const [answered, announced] = [this.#reader.timestampOf(answer), timestamp].map((text) =>
       readTimestamp(text, this.#timezone),
     );
+    if (source === "batch" && (answered === undefined || announced === undefined)) return false;
     // Of two forms, such as seconds and milliseconds, the coarser one decides.
     const isLater =
-      own !== undefined && announced !== undefined && own.latestNs >= announced.latestNs + unitNs(announced.form);
+      answered !== undefined &&
+      announced !== undefined &&
+      answered.latestNs >= announced.latestNs + unitNs(announced.form);
     if (isLater) return false;
-    return countListed(this.#context.store, { orderId: queued.orderId, timestamp }, this.#timezone) === 1;
+    const listed = countListed(this.#context.store, { orderId, timestamp }, this.#timezone);
+    return source === "update" ? listed === 1 : listed <= 1;
   }
 
   learnLag(queued: QueuedRead, answer: OrderAnswer, stored: IngestResult | "stale"): void {
@@ -115,15 +120,20 @@ export class AskingRecord {
   }
 
   /** Whether the change has the status, lines and total of the answer, as far as it has these fields. */
-  #saysTheSame({ record }: QueuedRead, answer: OrderAnswer): boolean {
-    const own = this.#reader.valuesOf(answer);
-    if (record === "" || own === undefined) return false;
+  #saysTheSame(queued: QueuedRead, answer: OrderAnswer): boolean {
+    const [own, said] = [this.#reader.valuesOf(answer), this.#valuesOf(queued)];
+    return own !== undefined && said !== undefined && said.status !== null && !differs(said, own);
+  }
+
+  /** Undefined where the read has no record, or one that cannot be read. */
+  #valuesOf({ record, source }: QueuedRead): OrderValues | undefined {
+    if (record === "") return undefined;
     try {
       const bytes = Buffer.from(record);
-      const read = readOrderValues(bytes, scanJson(bytes), this.#rules.update);
-      return !("reason" in read) && namesSame(read.values, own);
+      const read = readOrderValues(bytes, scanJson(bytes), this.#rules[source]);
+      return "reason" in read ? undefined : read.values;
     } catch (error) {
-      if (error instanceof JsonSyntaxError) return false;
+      if (error instanceof JsonSyntaxError) return undefined;
       throw error;
     }
   }
@@ -144,9 +154,15 @@ export class AskingRecord {
   }
 }
 
-function namesSame(change: OrderValues, own: OrderValues): boolean {
-  const linesOf = ({ lines }: OrderValues) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, quantity]));
-  if (change.status === null || change.status !== own.status) return false;
-  if (change.total !== null && change.total !== own.total) return false;
-  return change.lines.length === 0 || linesOf(change) === linesOf(own);
+/** Whether the record has another status, other lines or another total than the answer, as far as it has these fields. */
+function differs(said: OrderValues, own: OrderValues): boolean {
+  // Endpoints may write a number in two ways: `10.50` and `10.5`.
+  const plain = (number: string | null) => (number === null ? null : Number(number));
+  const linesOf = ({ lines }: OrderValues) => JSON.stringify(lines.map(({ sku, quantity }) => [sku, plain(quantity)]));
+  if (isOtherStatus(said, own) || (said.total !== null && plain(said.total) !== plain(own.total))) return true;
+  return said.lines.length > 0 && linesOf(said) !== linesOf(own);
+}
+
+function isOtherStatus(said: OrderValues, own: OrderValues): boolean {
+  return said.status !== null && own.status !== null && said.status !== own.status;
 }
