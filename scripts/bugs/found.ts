@@ -1435,4 +1435,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "isListOfNothing", does: "return false;" },
     "src/service/error-words.ts",
   ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a next page that an object describes is not asked for",
+    { in: "nextOf", find: 'if (kind === "object") return nextIn(bytes, value);', replace: "" },
+    "src/completeness/page-fields.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "headers that number the pages are not read",
+    { of: "readPageHeaders", does: "return [];" },
+    "src/completeness/head-metadata.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
+    "a flag that the list is cut keeps its batch from being confirmed although all pages were read",
+    { of: "isCutFlag", does: "return false;" },
+    "src/completeness/metadata-fields.ts",
+  ),
 ];

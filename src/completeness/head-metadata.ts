@@ -24,11 +24,28 @@ function linkIn(header: string): Pick<MetadataField, "link"> {
   return link === undefined ? {} : { link };
 }
 
+/** The number of pages, and of this page, as GitLab and Yii name them. */
+const PAGES_HEADERS = [
+  ["x-total-pages", "x-page"],
+  ["x-pagination-page-count", "x-pagination-current-page"],
+] as const;
+
+/** The first page may have no number. */
+function readPageHeaders(listHeaders: Readonly<Record<string, string>>): MetadataField[] {
+  return PAGES_HEADERS.flatMap(([all, own]) => {
+    const [count, page] = [listHeaders[all] ?? "0", listHeaders[own] ?? "1"].map(Number) as [number, number];
+    if (!(count > 0 && page > 0)) return [];
+    const says = page < count;
+    const asks = says ? { turn: ["page", String(page + 1), count] as const } : {};
+    return [{ kind: "omitted" as const, place: `${all}.pages`, says, count, isClear: true, ...asks }];
+  });
+}
+
 const FALSE = /^\s*(?:0|false|no|none|null)?\s*$/i;
 
 /** The last name of each place states the meaning, as for a member of the body. */
 export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): MetadataField[] {
-  const fields: MetadataField[] = [];
+  const fields = readPageHeaders(listHeaders);
   const add = (kind: MetadataField["kind"], place: string, says: boolean) =>
     fields.push({ kind, place, says, isClear: true });
   // Accepted, a part, or not authoritative: of an empty list none says that there is nothing.
@@ -50,7 +67,7 @@ export function readHeadMetadata({ status, listHeaders = {} }: AnswerHead): Meta
     }
     const digits = name === "content-range" ? /(?<=\/)\d{1,15}\s*$/ : /^\s*\d{1,15}\s*$/;
     const [total] = digits.exec(value) ?? [];
-    const count = /total|content-range/.test(name) && total !== undefined ? Number(total) : undefined;
+    const count = /total(?!-pages)|content-range/.test(name) && total !== undefined ? Number(total) : undefined;
     if (count !== undefined)
       fields.push({ kind: "count", place: `${name}.total`, says: count > 0, count, isClear: false });
   }

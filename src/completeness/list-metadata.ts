@@ -115,6 +115,7 @@ export function* readMetadataInSlices(
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
+      if (shown.hasPageSize === true && key === "size") return false;
       const at = placeIn(place, key);
       const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at });
       if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(leftOut);

@@ -67,6 +67,7 @@ export const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total(?:of)?)?(?:pages|parts)(?:count|total)?|(?:pages?|parts?)count|lastpage|of|(?:всего)?(?:страниц|частей))$/;
 /** They state that the list is incomplete. */
 export const PART_FLAG = /^(?:is)?(?:partial|incomplete|truncated|complete|whole|неполный|полный)$/;
+const CUT_FLAG = /^(?:is)?(?:incomplete|truncated)$/;
 /** The link to the rest of the same list, in OData, HAL and Google's APIs. */
 export const REST_PLACE = /(?:^|\.)(?:@?odata\.nextLink|_links\.next|nextPageToken)$/;
 
@@ -103,6 +104,11 @@ export function isPages({ place }: MetadataField): boolean {
 
 export function isPartFlag({ place }: MetadataField): boolean {
   return PART_FLAG.test(lastName(place));
+}
+
+/** The list ends with this page, and may go on with the next one: false on the last of them. */
+export function isCutFlag({ place }: MetadataField): boolean {
+  return CUT_FLAG.test(lastName(place));
 }
 
 export function isSize({ kind, place }: MetadataField): boolean {

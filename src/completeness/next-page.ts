@@ -3,6 +3,7 @@
  * records that were not read. Pure.
  */
 import {
+  isCutFlag,
   isPageNumber,
   isPages,
   isPartFlag,
@@ -135,6 +136,7 @@ export function withPages(answer: ListMetadata, { fields }: NextPage, pages: Bat
   const isRead = (field: MetadataField) =>
     named.has(keyOf(field)) ||
     (isPageNumber(field) && (field.count ?? 0) <= count) ||
+    (isCutFlag(field) && beside.some((other) => !other.says && keyOf(other) === keyOf(field))) ||
     // The status of each page states that it is one of several.
     (isTotal && /^20\d\.partial$/.test(field.place));
   const judged = all.map((field) => (isRead(field) ? { ...field, says: false } : field));

@@ -19,9 +19,16 @@ const SHOWN_PAGE_NAME = /^(?:currentpage|pageindex)$/;
 const CURSOR_PARAMETERS: Readonly<Record<string, string>> = { endcursor: "after", cursor: "cursor" };
 /** Beside a total: how many records come before these. */
 const OFFSET_NAME = /^(?:offset|skip)$/;
+/** Where the next page is described in an object. */
+const NEXT_PARAMETER = /^(?:offset|skip|start|cursor|after|marker|token|pagetoken)$/;
 /** The link to the next page, which some services always include. */
 export const NEXT_NAME =
-  /^(?:next(?:page|url|uri|link|href|cursor|token|offset|pagetoken|pageurl)?|(?:continuation|page)token|следующая(?:страница)?)$/;
+  /^(?:next(?:page|url|uri|link|href|cursor|token|offset|start|skip|marker|pagetoken|pageurl)?|(?:continuation|page)token|следующая(?:страница)?)$/;
+
+/** False on a page that others follow, true on the last one: Spring. */
+const LAST_FLAG = /^(?:is)?last(?:page)?$/;
+/** `"1 of 3"` */
+const OF_PAGES = /^"\s*(\d{1,6})\s*(?:of|\/|из)\s*(\d{1,6})\s*"$/i;
 
 /** Which page of the list this is. */
 interface ShownPage {
@@ -30,34 +37,55 @@ interface ShownPage {
   page?: readonly [name: string, number: number];
   offset?: readonly [name: string, number: number];
   cursor?: readonly [name: string, value: string];
+  /** Its `size` is that of a full page. */
+  hasPageSize?: true;
 }
 
 export const NOT_SHOWN: ShownPage = {};
 
 export function readPages(bytes: Buffer, object: Span, place: string): ShownPage {
-  const found: Omit<ShownPage, "pages"> & { number?: number; pages?: number; at?: string } = {};
+  const found: Omit<ShownPage, "pages"> & Partial<{ number: number; pages: number; at: string; last: Flag }> = {};
   someMember(bytes, object, ({ key, value }) => {
-    const asks = CURSOR_PARAMETERS[plainOf(key)];
-    if (asks !== undefined && kindOf(bytes, value) === "string") found.cursor = [asks, headOf(bytes, value, LINK_MAX)];
-    const { count, place: at } =
-      (key.length > NAME_MAX ? undefined : readNumber(bytes, value, placeIn(place, key))) ?? {};
-    if (count === undefined || at === undefined) return false;
-    const name = plainOf(key);
+    const [name, kind] = [plainOf(key), kindOf(bytes, value)];
+    const asks = CURSOR_PARAMETERS[name];
+    if (asks !== undefined && kind === "string") found.cursor = [asks, headOf(bytes, value, LINK_MAX)];
+    if (key.length > NAME_MAX) return false;
+    const at = placeIn(place, key);
+    if (LAST_FLAG.test(name) && kind === "boolean") found.last = { at, isSet: textOf(bytes, value) === "true" };
+    const [, part, whole] = (THIS_PAGE_NAME.test(name) && OF_PAGES.exec(textOf(bytes, value))) || [];
+    if (part !== undefined) Object.assign(found, { page: [key, Number(part)], pages: Number(whole), at });
+    const { count } = readNumber(bytes, value, at) ?? {};
+    if (count === undefined) return false;
     if (THIS_PAGE_NAME.test(name)) found.page = [SHOWN_PAGE_NAME.test(name) ? "page" : key, count];
     if (OFFSET_NAME.test(name)) found.offset = [key, count];
     if (name === "number") found.number = count;
     if (PAGES_NAME.test(name)) Object.assign(found, { pages: count, at });
     return found.page !== undefined && found.pages !== undefined;
   });
-  const { number, pages, at, ...shown } = found;
+  const { number, pages, at, last, ...shown } = found;
   // `number` has other meanings elsewhere.
-  const [name, page] = shown.page ?? ["page", at?.endsWith("totalPages") ? number : undefined];
+  const isSpring = number !== undefined && (last !== undefined || at?.endsWith("totalPages") === true);
+  const [name, page] = shown.page ?? ["page", isSpring ? number : undefined];
+  const size = isSpring ? { hasPageSize: true as const } : {};
+  if (page !== undefined && pages === undefined && last !== undefined) {
+    const asks = last.isSet ? {} : { turn: [name, String(page + 1)] as const };
+    return {
+      ...shown,
+      ...size,
+      pages: { kind: "more", place: last.at, says: !last.isSet, isClear: !last.isSet, ...asks },
+    };
+  }
   if (page === undefined || pages === undefined || at === undefined) return shown;
   // Where pages are counted from 0, the number of the last one is less than their count.
   const isLast = lastName(at) === "lastpage";
   const says = page === 0 && !isLast ? pages > 1 : page < pages;
   const asks = says ? { turn: [name, String(page + 1), isLast ? Number.POSITIVE_INFINITY : pages] as const } : {};
-  return { pages: { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks } };
+  return { ...size, pages: { kind: "omitted", place: at, says, count: pages, isClear: true, ...asks } };
+}
+
+interface Flag {
+  at: string;
+  isSet: boolean;
 }
 
 /**
@@ -66,13 +94,29 @@ export function readPages(bytes: Buffer, object: Span, place: string): ShownPage
  */
 export function nextOf(bytes: Buffer, value: Span, key: string): MetadataField["turn"] {
   const kind = kindOf(bytes, value);
+  if (kind === "object") return nextIn(bytes, value);
   if (kind !== "number" && kind !== "string") return undefined;
   const text = kind === "number" ? textOf(bytes, value) : headOf(bytes, value, LINK_MAX);
   if (/^[/?]|:\/\//.test(text)) return undefined; // a link
   const isNumber = /^\d{1,9}$/.test(text);
+  // The parameter has the whole name at AWS and others, unlike `nextPageToken`.
+  if (/^next_?token$/i.test(key)) return [key, text];
   const name = key.replace(/^[@$._-]*next[_\-. ]*/i, "").replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
   if (isNumber) return [name === "" ? "page" : name, text];
   return [name === "" ? "cursor" : name, text];
+}
+
+/** `{"page": 2, "size": 50}` */
+function nextIn(bytes: Buffer, object: Span): MetadataField["turn"] {
+  let asks: MetadataField["turn"];
+  someMember(bytes, object, ({ key, value }) => {
+    const kind = kindOf(bytes, value);
+    const isScalar = kind === "number" || (kind === "string" && value.end - value.start <= LINK_MAX);
+    if (!isScalar || !(THIS_PAGE_NAME.test(plainOf(key)) || NEXT_PARAMETER.test(plainOf(key)))) return false;
+    asks = [key, kind === "number" ? textOf(bytes, value) : stringOf(bytes, value)];
+    return true;
+  });
+  return asks;
 }
 
 /** A link in a list of links: `{"rel": "next", "href": "…"}`. */

@@ -83,6 +83,7 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
 const LIST_HEADERS = [
   ...["content-range", "link", "x-total-count", "x-total", "total-count", "x-pagination-total-count"],
   ...["x-has-more", "x-next-page", "x-next-cursor", "x-truncated", "x-partial"],
+  ...["x-page", "x-total-pages", "x-pagination-current-page", "x-pagination-page-count"],
 ];
 
 function readListHeaders(header: (name: string) => string | undefined): Pick<ServiceAnswer, "listHeaders"> {

@@ -38,7 +38,7 @@ function servePages<T extends TestBridge>(t: T) {
     if (request.method !== "GET" || path !== PATH || !("" in pages)) return handle(request);
     asked.push(query);
     const page = pages[
-      /^(?:p|page|(?:limit=2&)?offset)=[01](?:&limit=2)?$/.test(query) && !(query in pages) ? "" : query
+      /^(?:p|page|start|(?:limit=2&)?offset)=[01](?:&limit=2)?$/.test(query) && !(query in pages) ? "" : query
     ] ?? { ids: [], status: 404 };
     const records = (page.texts ?? page.ids.map((id) => service.newestText(id))).join(",");
     const members = JSON.stringify({ batch_id: "b-1", ...page.beside, orders: "" });
@@ -138,6 +138,13 @@ describe("a batch whose answer names a next page", () => {
     ["the form of GraphQL", { pageInfo: { hasNextPage: true, endCursor: "abc" } }, "after=abc"],
     ["a flag beside a cursor", { has_more: true, cursor: "abc" }, "cursor=abc"],
     ["parts", { part: 1, parts: 2 }, "part=2"],
+    ["parts in words", { page: "1 of 2" }, "page=2"],
+    ["an object", { next: { size: 2, page: 2 } }, "page=2"],
+    ["an object with a cursor", { paging: { next: { cursor: "abc" } } }, "cursor=abc"],
+    ["a start", { next_start: 2 }, "start=2"],
+    ["a token of its own name", { NextToken: "abc" }, "NextToken=abc"],
+    ["Spring's page", { number: 0, totalPages: 2, size: 2, last: false, pageable: { pageNumber: 0 } }, "page=1"],
+    ["Spring's slice", { number: 0, size: 2, last: false, pageable: { pageNumber: 0 } }, "page=1"],
   ])("is confirmed once the page after it is stored, as named by %s", async (_, beside, query) => {
     const { t, serve, asked, isConfirmed } = await start();
     const ids = createOrders(t, 3);
@@ -146,6 +153,44 @@ describe("a batch whose answer names a next page", () => {
     expect((await t.run("orders")).error).toBeNull();
     expect([orderCount(t), isConfirmed()]).toEqual([3, true]);
     expect(asked.slice(0, 2)).toEqual(["", query]);
+  });
+
+  itWhole.each<[string, Record<string, string>]>([
+    ["GitLab", { "x-page": "1", "x-total-pages": "2" }],
+    ["GitLab's total alone", { "x-total-pages": "2" }],
+    ["Yii", { "x-pagination-current-page": "1", "x-pagination-page-count": "2" }],
+  ])("is confirmed once the page after it is stored, as numbered by the headers of %s", async (_, headers) => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    const second = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replace("1", "2")]));
+    serve({ "": { ids: ids.slice(0, 2), headers }, "page=2": { ids: ids.slice(2), headers: second } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect([orderCount(t), isConfirmed()]).toEqual([3, true]);
+  });
+
+  itWhole("is confirmed once the page after it is stored, where a flag says that the list is cut", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const ids = createOrders(t, 3);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { IsTruncated: true, NextToken: "abc" } },
+      "NextToken=abc": { ids: ids.slice(2), beside: { IsTruncated: true } },
+    });
+    expect((await t.run("orders")).error).not.toBeNull();
+    expect([orderCount(t), isConfirmed()]).toEqual([3, false]);
+    serve({
+      "": { ids: ids.slice(0, 2), beside: { IsTruncated: true, NextToken: "abc" } },
+      "NextToken=abc": { ids: ids.slice(2), beside: { IsTruncated: false } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+  });
+
+  itWhole("is whole where it has fewer records than Spring puts on a page", async () => {
+    const { t, serve, isConfirmed } = await start();
+    const beside = { number: 0, totalPages: 1, totalElements: 2, size: 20, first: true, last: true };
+    serve({ "": { ids: createOrders(t, 2), beside } });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
   });
 
   itWhole("is confirmed as it is where the service says the same beside empty lists", async () => {
