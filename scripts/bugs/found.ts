@@ -1453,4 +1453,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "isCutFlag", does: "return false;" },
     "src/completeness/metadata-fields.ts",
   ),
+  tested(
+    "test/confirm/refused-orders.test.ts",
+    "a confirm that is refused because of one order is not divided",
+    { in: "sendParts", find: "if (mayDivide &&", replace: "if (false &&" },
+    "src/confirm/send-confirm.ts",
+  ),
+  tested(
+    "test/confirm/refused-orders.test.ts",
+    "an order that was refused alone is named with every later batch",
+    { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },
+    "src/confirm/send-confirm.ts",
+  ),
 ];

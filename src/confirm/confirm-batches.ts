@@ -17,6 +17,7 @@ import { ENDPOINT } from "../service/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {
+  FAILURES_OF_ONE_MAX,
   loadOthersOf,
   loadUnconfirmed,
   markAllConfirmed,
@@ -48,8 +49,6 @@ const UNNAMED_NOTED = 16;
  * refused.
  */
 const FORBIDDEN_TRIES_MAX = 4;
-/** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */
-const FAILURES_OF_ONE_MAX = 3;
 
 interface FailedConfirm {
   row: BatchRow;
@@ -232,7 +231,7 @@ export class ConfirmBatches {
     if (isServed && this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
     if (pass.confirmsFailed >= FAILURES_IN_ROW_MAX || pass.attempted.has(row.id) || hasUnjournaled(store))
       return undefined;
-    if (this.#waits.isWaiting(row, row.state === "refused" && !isServed)) return undefined;
+    if (this.#waits.isWaiting(row, { due: row.state === "refused" && !isServed, served: isServed })) return undefined;
     if (this.#lost.isHeld(row, isServed)) return undefined;
     if (this.#mayCoverLost(row.batchId)) return undefined;
     const coversAll = this.#open.coversAll(row.batchId);
@@ -249,12 +248,15 @@ export class ConfirmBatches {
     }
     const wasTried = row.state === "confirmed" || (row.state === "stored" && row.confirmAttempts > (isCounted ? 1 : 0));
     // 3. Only now send the confirm.
-    const sent = await this.#sender.sendParts({ row, wasTried }, pass);
+    const sent = await this.#sender.sendParts({ row, wasTried, isAgain: row.state !== "stored" && isServed }, pass);
     if (sent === undefined) return undefined;
-    const { outcome, ...part } = sent;
+    const { outcome, row: left, accepted } = sent;
+    const late = accepted === undefined ? [] : await this.#late.find(accepted, pass.signal);
+    if (late.length > 0)
+      await commit(this.#context, pass.signal, () => this.#late.save(late, isoTime(this.#context.clock.nowMs())));
     // 4. Commit the outcome.
     if (coversAll) this.#open.noteOutcome({ isKnown: isKnown(outcome) });
-    await this.#note({ row, isUnknown: part.wasTried && row.state === "stored" }, outcome, pass);
+    await this.#note({ row: left, isUnknown: sent.wasTried && row.state === "stored" }, outcome, pass);
     return outcome;
   }
 

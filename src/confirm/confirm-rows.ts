@@ -18,6 +18,8 @@ import type { NamedOrder } from "./plan-repeat.ts";
  * only repeats confirmed orders.
  */
 export const REFUSED_TRIES_MAX = 48;
+/** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */
+export const FAILURES_OF_ONE_MAX = 3;
 /** Only so many of the newest batches are compared with what is served, to bound the time of the statement. */
 const COMPARED_MAX = 500;
 
@@ -59,6 +61,15 @@ export function loadOthersOf(
   const inState = (state: string) => `SELECT ${BATCH_COLUMNS} FROM batches INDEXED BY batches_${state}
     WHERE state = '${state}' AND service_batch_id = @batchId AND id <> @id AND ${SERVED_HERE}`;
   return store.prepare<BatchRow>(`${inState("stored")} UNION ALL ${inState("refused")}`).all({ id, batchId, account });
+}
+
+/** The ids, as JSON literals, of orders that were refused alone: the confirm of an earlier batch names nothing else. */
+export function loadRefusedAlone(store: Store, { id }: Pick<BatchRow, "id">, account: string): string[] {
+  const inState = (state: string, more = "") => `SELECT order_ids AS ids FROM batches INDEXED BY batches_${state}
+    WHERE state = '${state}' AND id < @id AND ${SERVED_HERE} AND json_array_length(order_ids) = 1 ${more}`;
+  const sql = `${inState("stored", `AND confirm_attempts >= ${FAILURES_OF_ONE_MAX}`)} UNION ALL ${inState("refused")}`;
+  const rows = store.prepare<{ ids: string }>(sql).all({ id, account });
+  return rows.map(({ ids }) => ids.slice(1, -1).trim());
 }
 
 /** Refused confirms, least tried first. */

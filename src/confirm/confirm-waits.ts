@@ -17,6 +17,8 @@ import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm
 /** First wait of a batch whose confirm is refused while other requests are answered; doubles up to the maximum. */
 const WAIT_FIRST_MS = 60_000;
 const WAIT_MAX_MS = 3_600_000;
+/** Of a batch that is served again and again. */
+const SERVED_WAIT_MAX_MS = 5 * 60_000;
 const WAITS_MAX = 500;
 const REFUSED_AGAIN_MS = 3_600_000;
 /**
@@ -382,10 +384,17 @@ export class ConfirmWaits {
     return (this.#waits.get(named)?.untilMs ?? 0) > this.#context.clock.monotonicMs() ? named : row.id;
   }
 
-  /** @param isDue it is due for another reason: only the service's own refusal still counts */
-  isWaiting(row: BatchRow, isDue = false): boolean {
+  /**
+   * @param is.due it is due for another reason: only the service's own refusal still counts
+   * @param is.served the batch has just been served: what comes after it may wait for this confirm
+   */
+  isWaiting(row: BatchRow, is: { due?: boolean; served?: boolean } = {}): boolean {
     const wait = this.#waits.get(this.#waitKey(row));
-    return ((isDue ? wait?.refusedUntilMs : wait?.untilMs) ?? 0) > this.#context.clock.monotonicMs();
+    if (wait === undefined) return false;
+    const { tries, untilMs, refusedUntilMs } = wait;
+    const soonMs = untilMs - waitOf(tries) + SERVED_WAIT_MAX_MS;
+    const dueMs = is.due === true ? 0 : is.served === true ? Math.min(untilMs, soonMs) : untilMs;
+    return Math.max(dueMs, refusedUntilMs) > this.#context.clock.monotonicMs();
   }
 
   /**
@@ -397,7 +406,7 @@ export class ConfirmWaits {
     const tries = (this.#waits.get(key)?.tries ?? 0) + 1;
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
     this.#nameWait(row.batchId, key);
-    const waitMs = Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
+    const waitMs = waitOf(tries);
     const nowMs = this.#context.clock.monotonicMs();
     this.#waits.set(key, { tries, untilMs: nowMs + Math.max(waitMs, refusedMs), refusedUntilMs: nowMs + refusedMs });
     this.#isUnsaved = true;
@@ -438,6 +447,10 @@ export function idsOf({ orderIds }: Pick<BatchRow, "orderIds">): string[] {
     const orderId = typeof id === "string" ? readOrderId(id) : undefined;
     return orderId ?? [];
   });
+}
+
+function waitOf(tries: number): number {
+  return Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
 }
 
 function clamped(ms: number, maxMs: number): number {

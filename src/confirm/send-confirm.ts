@@ -3,7 +3,7 @@
  * crash the remaining ids are confirmed again.
  */
 
-import { elementsInSlices, type Span } from "../answers/json-text.ts";
+import { elementsInSlices, textOf } from "../answers/json-text.ts";
 import { scanJson } from "../answers/scan-json.ts";
 import { atOnce } from "../answers/slices.ts";
 import type { BatchRow } from "../batches/batch-rows.ts";
@@ -26,18 +26,37 @@ import {
   confirmNamesOrders,
   renderConfirm,
 } from "./confirm-form.ts";
-import { loadOthersOf, saveCoveredIds, saveUnconfirmedIds } from "./confirm-rows.ts";
+import {
+  FAILURES_OF_ONE_MAX,
+  loadOthersOf,
+  loadRefusedAlone,
+  saveCoveredIds,
+  saveUnconfirmedIds,
+} from "./confirm-rows.ts";
 import type { ConfirmWaits, UnknownBecause } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
 
 /** Limit of parts per pass; the rest of the batch waits for the next one. */
 const PARTS_PER_PASS = 500;
 const TOO_LARGE = 413;
+/** Limit of requests by which a refused confirm is divided. */
+const DIVIDED_MAX = 200;
+/** After so many orders that are refused alone, and none accepted, the service refuses all. */
+const ALONE_MAX = 3;
 
 /** `isSaid`: the service itself refused the confirm and did not act on it. */
 export type Outcome =
   | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts; excess?: CountedOtherwise | undefined }
   | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: UnknownBecause };
+
+/** What became of a batch: `row` names what was confirmed, or else what is left of it. */
+interface Sent {
+  row: BatchRow;
+  outcome: Outcome;
+  wasTried: boolean;
+  /** Of a divided batch that is not confirmed: the part that is. */
+  accepted?: BatchRow;
+}
 
 export class SendConfirm {
   readonly #context: JobContext;
@@ -46,6 +65,8 @@ export class SendConfirm {
   readonly #forms: AnswerForms;
   readonly #waits: ConfirmWaits;
   readonly #others: ConfirmedOrders;
+  /** In this pass the service refuses every single order of a confirm. */
+  #vainIn: PullPass | undefined;
 
   constructor(
     context: JobContext,
@@ -61,15 +82,17 @@ export class SendConfirm {
   }
 
   /**
-   * Sends the confirm, in parts where it names more orders than the service accepts at once. An accepted part is
-   * committed before the next one is sent: `order_ids` holds what is still to be confirmed. Returns the outcome of the
-   * last part; undefined where parts are left for the next pass.
+   * Sends the confirm, in parts where it names more orders than the service accepts at once, or where it refuses some of
+   * them. An accepted part is committed before the next one is sent: `order_ids` holds what is still to be confirmed.
+   * Returns the batch and the outcome of the last part; undefined where parts are left for the next pass.
+   * @param sent.isAgain its refused confirm was sent a minute ago: it is not divided
    */
   async sendParts(
-    { row, wasTried }: { row: BatchRow; wasTried: boolean },
+    { row, wasTried, isAgain }: { row: BatchRow; wasTried: boolean; isAgain: boolean },
     pass: PullPass,
-  ): Promise<{ outcome: Outcome; wasTried: boolean } | undefined> {
-    let [left, isRepeat, isWhole] = [row, wasTried, true];
+  ): Promise<Sent | undefined> {
+    const named = await this.#withoutOwed(row, pass.signal);
+    let [left, isRepeat, isWhole] = [named, wasTried, true];
     while (pass.parts < PARTS_PER_PASS) {
       const part = this.#partOf(left);
       const outcome = await this.#send(part.row, isRepeat, pass.signal);
@@ -81,13 +104,16 @@ export class SendConfirm {
           this.#setIdsMax(Math.ceil(size / 2));
           continue;
         }
-        return { outcome: { verdict: "retry", failure: large, isSaid: true }, wasTried: isRepeat };
+        return { row: left, outcome: { verdict: "retry", failure: large, isSaid: true }, wasTried: isRepeat };
       }
+      const mayDivide = !isAgain && this.#vainIn !== pass && this.isDivisible(row) && idsServed(left) > 1;
+      if (mayDivide && isOfOrders(outcome, row, pass))
+        return await this.#divide(named, { row: left, outcome, wasTried: isRepeat }, pass);
       isWhole &&= part.rest === undefined;
       if (part.rest === undefined || outcome.verdict !== "confirmed") {
-        if (isWhole || outcome.verdict !== "confirmed") return { outcome, wasTried: isRepeat };
+        if (outcome.verdict !== "confirmed") return { row: left, outcome, wasTried: isRepeat };
         const { counts: _ofPart, ...confirmed } = outcome;
-        return { outcome: confirmed, wasTried: isRepeat };
+        return { row: named, outcome: isWhole ? outcome : confirmed, wasTried: isRepeat };
       }
       pass.confirmsFailed = 0;
       pass.parts += 1;
@@ -98,6 +124,55 @@ export class SendConfirm {
       isRepeat = row.state === "confirmed";
     }
     return undefined;
+  }
+
+  /**
+   * Confirms what it can of a refused confirm, in halves, so that the orders which the service refuses are left alone. One bad
+   * order would otherwise keep all others unconfirmed, and a service that serves the oldest ones only would deliver nothing new.
+   */
+  async #divide(named: BatchRow, { row, outcome: first, wasTried }: Sent, pass: PullPass): Promise<Sent> {
+    const waiting = halvesOf(literalsOf(row.orderIds));
+    const [left, accepted] = [new Set(waiting.flat()), new Set<string>()];
+    const ended = (outcome: Outcome): Sent => ({
+      row: outcome.verdict === "confirmed" ? named : { ...row, orderIds: listOf(left) },
+      outcome,
+      wasTried,
+      ...(accepted.size > 0 && { accepted: { ...row, orderIds: listOf(accepted) } }),
+    });
+    let [last, requests, alone] = [first, 0, 0];
+    for (let ids = waiting.shift(); ids !== undefined; ids = waiting.shift()) {
+      const isVain = alone >= ALONE_MAX && accepted.size === 0;
+      if (isVain) this.#vainIn = pass;
+      if (isVain || requests >= DIVIDED_MAX || this.#context.isStopping()) break;
+      requests += 1;
+      const part = { ...row, orderIds: listOf(ids) };
+      const outcome = await this.#send(part, wasTried, pass.signal);
+      if (outcome.verdict === "confirmed") {
+        for (const id of ids) {
+          left.delete(id);
+          accepted.add(id);
+        }
+        pass.confirmsFailed = 0;
+        await this.#savePart(part, { rest: listOf(left), begun: true }, pass.signal);
+      } else if (!isOfOrders(outcome, row, pass) && tooLargeOf(outcome) === undefined) return ended(outcome);
+      else if (ids.length > 1) waiting.unshift(...halvesOf(ids));
+      else [last, alone] = [outcome, alone + 1];
+    }
+    return ended(left.size === 0 ? { verdict: "confirmed" } : last);
+  }
+
+  /** The batch without orders that were refused alone before: their own confirms are sent again. */
+  async #withoutOwed(row: BatchRow, signal: AbortSignal): Promise<BatchRow> {
+    if (row.state !== "stored" || !this.isDivisible(row)) return row;
+    const owed = new Set(loadRefusedAlone(this.#context.store, row, this.#account));
+    if (owed.size === 0) return row;
+    const ids = literalsOf(row.orderIds);
+    const others = ids.filter((id) => !owed.has(id));
+    if (others.length === 0 || others.length === ids.length) return row;
+    const rest = listOf(others);
+    const begun = row.confirmAttempts > 0;
+    await commit(this.#context, signal, () => saveUnconfirmedIds(this.#context.store, row.id, { rest, begun }));
+    return { ...row, orderIds: rest };
   }
 
   async #savePart(row: BatchRow, part: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
@@ -253,11 +328,39 @@ function tooLargeOf(outcome: Outcome): ServiceError | undefined {
   return new ServiceError("request_refused", m.orders.confirmTooLarge, details);
 }
 
+/**
+ * Whether the service refuses the orders that the confirm names, or fails again and again because of them while it answers
+ * other requests.
+ */
+function isOfOrders(outcome: Outcome, { confirmAttempts }: BatchRow, { isAnswered }: PullPass): boolean {
+  if (outcome.verdict === "confirmed") return false;
+  const { failure, isSaid } = outcome;
+  const isWebPage = failure instanceof ServiceError && failure.isWebPage;
+  if (outcome.verdict === "refused") return isSaid && !isWebPage;
+  const isFault = failure instanceof ServiceError && failure.status !== undefined && FAULTS.has(failure.status);
+  return isFault && isAnswered && confirmAttempts >= FAILURES_OF_ONE_MAX;
+}
+
+/** Not 503, with which a service asks for patience. */
+const FAULTS: ReadonlySet<number> = new Set([500, 502, 504]);
+
+/** The elements of a JSON list, each as its original literal. */
+function literalsOf(list: string | null): string[] {
+  const bytes = Buffer.from(list ?? "[]");
+  return atOnce(elementsInSlices(bytes, scanJson(bytes))).map((element) => textOf(bytes, element));
+}
+
+function listOf(literals: Iterable<string>): string {
+  return `[${[...literals].join(",")}]`;
+}
+
+function halvesOf(ids: readonly string[]): string[][] {
+  const middle = Math.ceil(ids.length / 2);
+  return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0 && half.length < ids.length);
+}
+
 /** Splits a JSON list after `size` ids; each keeps its original literal. */
 function divideIds(orderIds: string, size: number): [string, string] {
-  const bytes = Buffer.from(orderIds);
-  const elements = atOnce(elementsInSlices(bytes, scanJson(bytes)));
-  const cut = elements[size] as Span;
-  const last = elements[size - 1] as Span;
-  return [`${bytes.toString("utf8", 0, last.end)}]`, `[${bytes.toString("utf8", cut.start)}`];
+  const ids = literalsOf(orderIds);
+  return [listOf(ids.slice(0, size)), listOf(ids.slice(size))];
 }

@@ -58,6 +58,7 @@ export type MetaKey =
   | "told"
   | "planned"
   | "sweep_wanted"
+  | "wide_failed"
   | "waiting_statuses"
   | RestKey;
 

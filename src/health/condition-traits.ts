@@ -72,6 +72,8 @@ export interface Params extends Record<HoldCode, Hold> {
   late_confirms: Count;
   /** `why`: the last failure to read the oldest order, where that may be shown. */
   late_reads: Count & { why: Message | null };
+  /** Wide re-polls of changes fail, and new changes are followed. */
+  wide_failing: None;
   /** Orders whose status has changed without appearing in the list of changes. */
   unlisted_changes: Count;
   /** Timestamps of the newest orders and changes in a form that cannot be read. */
@@ -236,6 +238,7 @@ export const CONDITIONS = {
   orders_untaken: trait("error", { unhealthy: "untaken", settleMs: AFTER_A_PASS, alert: "erp reads" }),
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),
+  wide_failing: trait("warning", { alert: "wide re-polls", command: LOG }),
   hold_cut: hold("cut", "warning"),
   hold_answer: hold("answer", "warning"),
   unsent_statuses: trait("warning", { alert: "status requests without a path" }),

@@ -276,7 +276,8 @@ function ofReads(facts: Facts, now: Now): Condition[] {
   const { count: unlistedCount = 0, since = null } = unlisted ?? {};
   const silent: Condition[] =
     unlistedCount > 0 ? [make("unlisted_changes", "updates", since, { count: unlistedCount })] : [];
-  const { unreadableTimes = 0 } = facts;
+  const { unreadableTimes = 0, wideFailing = null } = facts;
+  if (wideFailing !== null) silent.push(make("wide_failing", "updates", wideFailing, {}));
   if (unreadableTimes > 0) silent.push(make("unreadable_times", "updates", null, { count: unreadableTimes }));
   const late = findLate(times, now.nowMs);
   const flow = facts.flows.find(({ flow: name }) => name === "updates");

@@ -318,6 +318,7 @@ export function loadFacts(store: Store): Facts {
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unstoredRequests: read(() => listUnstoredSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
+    wideFailing: loadMetaJson<{ since: string; tries: number }>(store, "wide_failed")?.since ?? null,
     unlisted: read(() => loadUnlisted(store), NONE),
     unreadableTimes: read(() => countUnreadableTimes(store), 0),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")

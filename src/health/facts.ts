@@ -56,6 +56,8 @@ export interface Facts {
   unstoredRequests?: readonly string[];
   /** Orders that do not show a status which the service has accepted, and since when. */
   unshown?: { orders: number; since: string | null };
+  /** Since when wide re-polls of changes fail; null: they do not. */
+  wideFailing?: string | null;
   /** Orders whose status the nightly comparison found changed without an entry in the list of changes. */
   unlisted?: { count: number; since: string | null };
   /** Timestamps of the newest orders and changes that cannot be read, where most of them cannot. */

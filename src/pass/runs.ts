@@ -105,6 +105,11 @@ export function areOrdersAnswered(store: Store): boolean {
   return lastRunAt !== null && errorCode !== "held" && (errorCode === null || !UNANSWERED.has(errorCode));
 }
 
+/** Since when every pass of the flow has failed. */
+export function loadFailingSince(store: Store, flow: string): string | undefined {
+  return findRow(store, flows, { flow })?.failingSince ?? undefined;
+}
+
 /** Stores for `sync_status` which flows run, and after which time without success each needs attention. */
 export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
   upsertRow(store, flows, flow, { key: ["flow"], set: ["enabled", "staleAfterS"] });

@@ -50,6 +50,10 @@ export class ServiceError extends BridgeError {
   readonly isWebPage: boolean;
   readonly isCached: boolean;
   readonly movedTo: string | undefined;
+  /**
+   * The service has failed at this question for a while, and answers others well: it is as if it had refused the question.
+   */
+  isOfQuestion = false;
   /** Private, so that no log has it. */
   readonly #body: Buffer | undefined;
 

@@ -30,6 +30,7 @@ import { type Backfilled, loadRest, type Rest } from "./pages/rest-rows.ts";
 import { isPositionRefused } from "./pages/since-limits.ts";
 import { endEqualTimestamps, findEqualServed } from "./pages/step-over.ts";
 import { type PassEnd, StorePass } from "./pages/store-pass.ts";
+import { endWideFailure, isWideDue, loadWideFailure, narrow, noteWideFailure } from "./pages/wide-failure.ts";
 import type { ReadOrders } from "./reads/read-orders.ts";
 import type { Learned } from "./times/learn-form.ts";
 
@@ -203,22 +204,64 @@ export class FollowUpdates implements Job {
       overlapMs: follow.overlapMs,
       isWanted: loadMeta(store, "sweep_wanted") !== undefined,
     };
-    const lookBackMs = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
+    const due = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
+    // One that failed comes after new changes.
+    const lookBackMs = loadWideFailure(store) === undefined ? due : undefined;
     const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
     const isSweep = lookBackMs !== undefined;
     const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
     const isFirst = sweptAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
-    const isComplete = await this.#readInBoth(pass);
-    if (isSweep) await commit(this.#context, signal, () => deleteMeta(store, "sweep_wanted"));
+    const isComplete = await (isSweep ? this.#tryWide(pass) : this.#readInBoth(pass));
     // New changes first, then the rest of a wide re-poll that was too large for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
     if (!isComplete) return { isComplete };
-    if (sweepRest === undefined && loadBackfill(store) === undefined)
-      return this.#near.isDue(pass)
-        ? { isComplete, wide: async () => await this.#near.look({ counts, signal }) }
-        : { isComplete };
-    return { isComplete, wide: async () => await this.#readWide(sweepRest, { counts, signal }) };
+    const wide = await this.#planWide(pass, { due, sweepRest });
+    return wide === undefined ? { isComplete } : { isComplete, wide };
+  }
+
+  /** What is read further back, after new changes. */
+  async #planWide(
+    pass: Pass,
+    { due, sweepRest }: { due: number | undefined; sweepRest: Rest | undefined },
+  ): Promise<(() => Promise<boolean>) | undefined> {
+    const { store, clock } = this.#context;
+    const { counts, signal } = pass;
+    const failure = loadWideFailure(store);
+    if (failure !== undefined && due === undefined && sweepRest === undefined)
+      await commit(this.#context, signal, () => endWideFailure(store));
+    const isWaiting = failure !== undefined && !isWideDue(failure, clock.monotonicMs());
+    if (failure !== undefined && due !== undefined && !isWaiting)
+      return async () => await this.#sweepAgain(pass, narrow(failure, due, this.#options.follow.overlapMs));
+    if (sweepRest !== undefined && isWaiting) return undefined;
+    if (sweepRest !== undefined || loadBackfill(store) !== undefined)
+      return async () => await this.#readWide(sweepRest, { counts, signal });
+    return this.#near.isDue(pass) ? async () => await this.#near.look({ counts, signal }) : undefined;
+  }
+
+  /** A wide re-poll that failed before. */
+  async #sweepAgain({ counts, signal }: Pass, overlapMs: number): Promise<boolean> {
+    const { follow } = this.#options;
+    const watermark = loadWatermark(this.#context.store, UPDATES_STREAM);
+    const rules = { ...follow, overlapMs };
+    const again = { counts, signal, rules, watermark, rest: undefined, isSweep: true, isFirst: false };
+    return await this.#tryWide(beginPass(this.#context, follow, again));
+  }
+
+  /** A wide re-poll, or the rest of one. */
+  async #tryWide(pass: Pass): Promise<boolean> {
+    const { store } = this.#context;
+    try {
+      const isComplete = await (pass.rest === undefined ? this.#readInBoth(pass) : this.#readAndStore(pass));
+      await commit(this.#context, pass.signal, () => {
+        if (pass.rest === undefined) deleteMeta(store, "sweep_wanted");
+        if (isComplete) endWideFailure(store);
+      });
+      return isComplete;
+    } catch (error) {
+      if (isOfRange(error)) await commit(this.#context, pass.signal, () => noteWideFailure(this.#context));
+      throw error;
+    }
   }
 
   /** Requests in the position's form; where timestamps are served in another form too, now and then in that one. */
@@ -244,7 +287,7 @@ export class FollowUpdates implements Job {
     const now = loadWatermark(store, UPDATES_STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
     const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
-    if (backfill === undefined) return await this.#readAndStore(older);
+    if (backfill === undefined) return await this.#tryWide(older);
     older.rest = {
       asked: planFirstAsk(
         { watermark: backfill, serviceNow: undefined, form: older.learned.form },
@@ -404,6 +447,11 @@ export class FollowUpdates implements Job {
     }
     this.#isLogged.ahead = isAhead;
   }
+}
+
+/** Whether another range may be answered. */
+function isOfRange(error: unknown): boolean {
+  return error instanceof BridgeError && (error.code === "timed_out" || !stopsPass(error));
 }
 
 /** Whether the pass has read all changes from the watermark on. */

@@ -101,6 +101,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
   late_confirms: { failedConfirms: { count: 2, since: ago(60) } },
   late_reads: { queuedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },
+  wide_failing: { wideFailing: ago(60) },
   unlisted_changes: { unlisted: { count: 2, since: ago(60) } },
   unreadable_times: { unreadableTimes: 2 },
   orders_untaken: flows("erp", { waiting: 1, waitingSince: ago(3 * 24 * 60) }),

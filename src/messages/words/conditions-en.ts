@@ -190,7 +190,8 @@ export const conditionsEn = {
     recovery: () => "batches without ids: nothing is left of it.",
   },
   late_confirms: {
-    text: ({ count, since }: Counted) => `${counted(count, "confirm")} not accepted since ${since}; new orders go on.`,
+    text: ({ count, since }: Counted) =>
+      `${counted(count, "confirm")} not accepted since ${since}; orders behind it may wait.`,
     next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "late confirms: nothing is left of it.",
   },
@@ -223,6 +224,12 @@ export const conditionsEn = {
       `${counted(count, "order")} not read since ${since}${because(null, why)}; what is stored of ${count === 1 ? "it" : "them"} may be out of date.`,
     next: "What was answered: SELECT order_id, since, last_error FROM owed_reads. They are read again by themselves, each at least once an hour; if it stays, show the answers to the service's support.",
     recovery: () => "late reads: nothing is left of it.",
+  },
+  wide_failing: {
+    text: ({ since }: { since: string | null }) =>
+      `The service does not answer requests for the changes of a whole day, since ${since}. New changes are followed; those that it lists late are found by the comparison alone.`,
+    next: "It is tried again, over a shorter time. If it stays, show the service's support the request and its answer:",
+    recovery: () => "wide re-polls: the service answers them again.",
   },
   unlisted_changes: {
     text: ({ count, since }: Counted) =>

@@ -238,7 +238,9 @@ export class FirstPages {
 
 /** It may be too old for the service: nothing else of the request changes from poll to poll. */
 export function isSinceRefused(error: unknown): boolean {
-  const status = error instanceof ServiceError && error.target === "collection" ? (error.status ?? 0) : 0;
+  if (!(error instanceof ServiceError) || error.target !== "collection") return false;
+  const { status = 0, isOfQuestion } = error;
+  if (isOfQuestion) return true;
   return status >= 400 && status < 500 && !OTHER_REFUSALS.has(status);
 }
 

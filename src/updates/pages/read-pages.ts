@@ -41,7 +41,7 @@ import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
 import { loadOtherForm, noteOtherForm } from "./other-form.ts";
 import { hasAnchors, liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
-import { isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
+import { isLastingFault, isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
 import { type EqualTimestamps, holdEqualTimestamps, provesCut, showsWhole } from "./step-over.ts";
 import type { StorePass } from "./store-pass.ts";
 
@@ -340,6 +340,10 @@ export class ReadPages {
       try {
         return await fetchUpdates(client, since, signal);
       } catch (error) {
+        if (isLastingFault(error, this.#context)) {
+          error.isOfQuestion = true;
+          throw error;
+        }
         if (isSinceRefused(error)) pass.refusedSince = since;
         if (!isSinceRefused(error) || repeats >= REPEATS_MAX || this.#repeats >= REPEATS_OF_PASS_MAX) throw error;
         this.#repeats += 1;

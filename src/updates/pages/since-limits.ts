@@ -1,8 +1,12 @@
 /*
  * How far back a service may be asked. Some refuse a `since` that is older than some days; a position that nothing has moved for
  * longer, or one widened by an outage, would then be refused for ever. What was refused and what was answered is kept, the next
- * request begins later, step by step, and a wider one is not sent again until what was learned has expired. All of it is pure.
+ * request begins later, step by step, and a wider one is not sent again until what was learned has expired. Pure, but for
+ * `isLastingFault`.
  */
+
+import type { JobContext } from "../../pass/job.ts";
+import { areOrdersAnswered, loadFailingSince } from "../../pass/runs.ts";
 import { MS_NS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { Learned } from "../times/learn-form.ts";
@@ -10,9 +14,28 @@ import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirs
 
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
+/** So long every pass has failed before a failure counts as one of the question. */
+const FAULT_LASTS_MS = 15 * 60_000;
+
+/**
+ * Whether the service has failed so for a while, and answers for orders meanwhile: at an old `since` for the size of its answer, or at a
+ * record in it. 503 asks for patience.
+ */
+export function isLastingFault(
+  error: unknown,
+  { store, clock }: Pick<JobContext, "store" | "clock">,
+): error is ServiceError {
+  if (!(error instanceof ServiceError) || error.target !== "collection" || error.retryAfterMs !== undefined)
+    return false;
+  const { code, status = 0 } = error;
+  if (code !== "timed_out" && (status < 500 || status === 503)) return false;
+  const since = loadFailingSince(store, "updates");
+  return since !== undefined && clock.nowMs() - Date.parse(since) >= FAULT_LASTS_MS && areOrdersAnswered(store);
+}
+
 /** The service does not take this `since`, whatever it answers to others. */
 export function isPositionRefused(error: unknown): boolean {
-  return error instanceof ServiceError && REFUSED_POSITION.has(error.status ?? 0);
+  return error instanceof ServiceError && (error.isOfQuestion || REFUSED_POSITION.has(error.status ?? 0));
 }
 
 /** Ages are those of `since` at the service's time, in milliseconds. */
