@@ -1465,4 +1465,28 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },
     "src/confirm/send-confirm.ts",
   ),
+  tested(
+    "test/updates/wide-failure.test.ts",
+    "a wide re-poll that fails is sent in the place of every later pass",
+    { in: "#follow", find: "loadWideFailure(store) === undefined ? due : undefined", replace: "due" },
+    "src/updates/follow-updates.ts",
+  ),
+  tested(
+    "test/updates/wide-failure.test.ts",
+    "a wide re-poll that fails is sent again just as wide",
+    { in: "narrow", find: "lookBackMs / 2 ** tries", replace: "lookBackMs" },
+    "src/updates/pages/wide-failure.ts",
+  ),
+  tested(
+    "test/updates/wide-failure.test.ts",
+    "a position at which the service fails for hours is asked for without end",
+    { of: "isLastingFault", does: "return false;" },
+    "src/updates/pages/since-limits.ts",
+  ),
+  tested(
+    "test/updates/snapshot-errors.test.ts",
+    "an order that has the words of an error among its fields is never stored",
+    { in: "readErrorIn", find: "isLasting &&", replace: "false &&" },
+    "src/updates/reads/read-snapshot.ts",
+  ),
 ];

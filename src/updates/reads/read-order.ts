@@ -46,6 +46,8 @@ export interface ReadableOrder {
   orderId: string;
   /** The id in the service's case. */
   serviceId: string;
+  /** How often it was read before. */
+  attempts?: number;
 }
 
 export type OrderAnswer = SnapshotRead & { kind: "order" };

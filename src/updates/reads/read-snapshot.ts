@@ -3,7 +3,7 @@
  * transaction that stores the record.
  */
 
-import { findRepeated, resolvePath } from "../../answers/json-path.ts";
+import { findRepeated, type JsonPath, resolvePath } from "../../answers/json-path.ts";
 import type { Span } from "../../answers/json-text.ts";
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
@@ -12,16 +12,19 @@ import type { JobContext } from "../../pass/job.ts";
 import { readInTurns } from "../../pass/read-in-turns.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../../records/check-paths.ts";
-import { describeMiss, type OrderField } from "../../records/order-mapping.ts";
+import { describeMiss, type OrderField, VALUE_FIELDS } from "../../records/order-mapping.ts";
 import { readMendedInSlices } from "../../records/read-list.ts";
 import { type AnswerRecord, readRecordsInSlices } from "../../records/read-records.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
-import { readErrorWords } from "../../service/error-words.ts";
+import { isNothing, readErrorWords } from "../../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../../service/orders.ts";
 import type { ServiceError } from "../../service/service-error.ts";
 import { saysNoSuchOrder } from "./missing-orders.ts";
+import type { ReadableOrder } from "./read-order.ts";
 
 const PARTIAL = 206;
+/** After so many reads, half an hour, an error that an order with most of its fields reports is one of its fields. */
+const OWN_ERROR_TRIES = 6;
 
 export type SnapshotRead =
   | {
@@ -65,7 +68,7 @@ export class UnfitAnswer extends BridgeError {
 export async function readSnapshot(
   context: Pick<JobContext, "store" | "client" | "clock">,
   rules: OrderRules,
-  order: { orderId: string; serviceId: string },
+  order: ReadableOrder,
   signal: AbortSignal,
 ): Promise<SnapshotRead> {
   try {
@@ -79,7 +82,7 @@ export async function readSnapshot(
 async function readOrder(
   { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
   rules: OrderRules,
-  order: { orderId: string; serviceId: string },
+  order: ReadableOrder,
   signal: AbortSignal,
 ): Promise<SnapshotRead> {
   let answer: ServiceAnswer;
@@ -97,7 +100,11 @@ async function readOrder(
   const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
   const { root, body, mended } = await readInTurns(clock, answer, json, signal);
   const found = resolvePath(body, root, rules.snapshotRoot);
-  const words = readErrorIn(body, root, found.state === "value" ? found.span : undefined);
+  const words = readErrorIn(body, root, {
+    order: found.state === "value" ? found.span : undefined,
+    isLasting: (order.attempts ?? 0) >= OWN_ERROR_TRIES,
+    rules,
+  });
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
   if (words !== undefined) throw new BridgeError("answer_unreadable", m.updates.reportsError({ orderId, words }));
@@ -128,11 +135,25 @@ async function readOrder(
   return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
 }
 
-/** An error beside the order or in its place. The states and messages of the order itself are data of the shop. */
-function readErrorIn(body: Buffer, root: Span, order: Span | undefined): string | undefined {
+/**
+ * An error beside the order or in its place. The states and messages of the order itself are data of the shop; so are the words of a
+ * declined payment, which stay in the order, unlike those of a service that is out of order.
+ */
+function readErrorIn(
+  body: Buffer,
+  root: Span,
+  { order, isLasting, rules }: { order: Span | undefined; isLasting: boolean; rules: OrderRules },
+): string | undefined {
   const isWhole = order?.start === root.start && order.end === root.end;
   const beside = isWhole ? undefined : readErrorWords(body, root, "beside", order);
-  return beside ?? (order === undefined ? undefined : readErrorWords(body, order, "record"));
+  if (beside !== undefined || order === undefined) return beside;
+  const fields = VALUE_FIELDS.filter((field) => hasValue(body, order, rules.snapshot.paths[field]));
+  return isLasting && fields.length * 2 > VALUE_FIELDS.length ? undefined : readErrorWords(body, order, "record");
+}
+
+function hasValue(body: Buffer, order: Span, path: JsonPath): boolean {
+  const found = resolvePath(body, order, path);
+  return found.state === "value" && !isNothing(body, found.span);
 }
 
 /** To be called inside the transaction that stores the record. */
