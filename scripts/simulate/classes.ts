@@ -95,7 +95,7 @@ const HOSTILE_KINDS: Classes = {
   "lie to": ASKED,
   "lie body": BODIES,
   "lie status of": ASKED.flatMap((on) => [2, 3, 4, 5].map((hundred) => `${on} ${hundred}xx`)),
-  "lie scope": ["all", "half", "one", "one feed"],
+  "lie scope": ["all", "half", "one", "one feed", "older"],
   "lie span": ["requests", "20 s", "180 s", "660 s", "1500 s", "3600 s", "21600 s", "108000 s", "for ever"],
   "lie when": ["before", "after"],
   value: Object.keys(EXTREMES),

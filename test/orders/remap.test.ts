@@ -95,7 +95,7 @@ describe("remap", () => {
   itWhole("tries quarantined records of orders again", async () => {
     const t = await startRepairBridge({ settings: { orders: { line: { quantity: "$.price.amount" } } } });
     t.sandbox.service.createOrder({ lines: [{ sku: "A", quantity: 2, price: 1 }] });
-    const raw = `{"order_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","status":"new","total":["1"],"sum":5,"items":[]}`;
+    const raw = `{"order_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","status":"new","total":["1"],"sum":5,"items":[{"sku":"B","quantity":1,"price":1}]}`;
     t.sandbox.service.createOrder({ id: "7c9e6679-7425-40de-944b-e07fc1f90ae7", raw });
     await t.run("orders");
     expect(t.rows("SELECT count(*) AS n FROM quarantine WHERE state = 'held'")).toEqual([{ n: 1 }]);

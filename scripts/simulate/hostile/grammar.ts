@@ -61,11 +61,20 @@ export const OTHERWISE = ["key", "braces", "number", "time"] as const;
  * Which records: all, every second one, one, or those of one feed. For requests about no single record: every second
  * request.
  */
-export type LieScope = "all" | "half" | { readonly nth: number } | { readonly feed: FeedName };
+export type LieScope = "all" | "half" | { readonly nth: number } | { readonly feed: FeedName } | Older;
+
+/** Of requests for changes: those that begin longer ago. */
+export interface Older {
+  readonly olderMs: number;
+}
+
+export function isOlder(of: LieScope): of is Older {
+  return typeof of === "object" && "olderMs" in of;
+}
 
 export function nameOfScope(of: LieScope): string {
   if (typeof of === "string") return of;
-  return "nth" in of ? "one" : "one feed";
+  return "nth" in of ? "one" : isOlder(of) ? "older" : "one feed";
 }
 
 export type LieSpan = { readonly requests: number } | { readonly ms: number } | "for ever";
@@ -243,6 +252,13 @@ export function chooseLie(random: Random, on: Asked, forms: Forms): Lie {
   }
   const ageMs = one(MINUTE_MS, HOUR_MS, DAY_MS);
   const lie: Lie = { on, status, body, when: one("before", "after"), of, span, ageMs, retryAfter };
+  // A gateway that is too slow for a wide range, for ever, or a record that no answer can hold for a while.
+  if (on === "updates" && of === "half" && nth > 2) {
+    const older = { ...lie, body: "text", when: "before", of: { olderMs: 3 * HOUR_MS }, retryAfter: null } as const;
+    return nth === 3
+      ? { ...older, status: 500, span: { ms: 30 * HOUR_MS } }
+      : { ...older, status: 504, span: "for ever" };
+  }
   return safe(lie, forms);
 }
 

@@ -6,7 +6,17 @@ import { readTimestamp, writeTimestamp } from "../../../src/sandbox/timestamps.t
 import { KEYS } from "../erp.ts";
 import type { Forms } from "../forms.ts";
 import type { Asked } from "../schedule.ts";
-import { HOUR_MS, isCached, isOfBefore, type Lie, lacksValues, MINUTE_MS, mayLast, OTHERWISE } from "./grammar.ts";
+import {
+  HOUR_MS,
+  isCached,
+  isOfBefore,
+  isOlder,
+  type Lie,
+  lacksValues,
+  MINUTE_MS,
+  mayLast,
+  OTHERWISE,
+} from "./grammar.ts";
 
 export const PAGE =
   "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
@@ -100,6 +110,7 @@ export class Lies {
       if (typeof each.lie.of === "object" && "feed" in each.lie.of && each.lie.of.feed !== route.feed) continue;
       const records = recordsOf(route, request, scene.orderIds);
       const record = records === undefined ? undefined : records.find(({ place }) => covers(each.lie, place));
+      if (isOlder(each.lie.of) && !asksBefore(request, scene.nowMs - each.lie.of.olderMs)) continue;
       if (records === undefined ? !coversRequest(each.lie, each.met++) : record === undefined) continue;
       if (isCached(each.lie) && keptOf(each, request, scene.nowMs) === undefined) continue;
       each.left -= 1;
@@ -180,7 +191,15 @@ function keptOf({ lie, cache }: Standing, { path, headers }: SandboxRequest, now
 
 function covers({ of }: Lie, place: number): boolean {
   if (of === "half") return place % 2 === 0;
-  return of === "all" || "feed" in of || place === of.nth;
+  return of === "all" || !("nth" in of) || place === of.nth;
+}
+
+/** Whether changes are asked for from before this time. A token says no time. */
+function asksBefore({ path }: SandboxRequest, ms: number): boolean {
+  const since = new URLSearchParams(path.split("?")[1]).get("since") ?? "";
+  const number = Number(since);
+  const sinceMs = Number.isNaN(number) ? Date.parse(since) : number > 1e11 ? number : number * 1_000;
+  return sinceMs < ms;
 }
 
 function coversRequest({ of }: Lie, met: number): boolean {
