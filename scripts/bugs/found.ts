@@ -1489,10 +1489,4 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "readErrorIn", find: "isLasting &&", replace: "false &&" },
     "src/updates/reads/read-snapshot.ts",
   ),
-  hostile(
-    "a wide re-poll that fails for ever comes before new changes",
-    "src/updates/follow-updates.ts",
-    ["loadWideFailure(store) === undefined ? due : undefined", "due"],
-    { step: { do: "lie", lie: { on: "updates", of: { olderMs: 10_800_000 } } } },
-  ),
 ];
