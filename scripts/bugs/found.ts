@@ -1488,5 +1488,19 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "an order that has the words of an error among its fields is never stored",
     { in: "readErrorIn", find: "isLasting &&", replace: "false &&" },
     "src/updates/reads/read-snapshot.ts",
+    "test/feeds/former-rows.test.ts",
+    "of two records of an article in one request the first one found counts",
+    {
+      in: "saveFormer",
+      find: "(excluded.sent_at, excluded.live) > (sent_at, live)",
+      replace: "excluded.sent_at > sent_at",
+    },
+    "src/feeds/rekey/former-rows.ts",
+  ),
+  tested(
+    "test/feeds/former-rows.test.ts",
+    "of two deleted rows of one request the one at zero keeps their article",
+    { in: "isSentLater", find: "(at === otherAt && one.live > other.live)", replace: "false" },
+    "src/feeds/rekey/former-rows.ts",
   ),
 ];

@@ -289,6 +289,21 @@ describe("an article that its row names no longer", () => {
     expect([new Set(test.levels("a")), test.level("y"), former(test)]).toEqual([new Set([5]), 5, []]);
   });
 
+  it.each([
+    ["names another one", "UPDATE goods SET article = 'x-' || article"],
+    ["is deleted", "DELETE FROM goods"],
+  ])("goes away where two rows that were sent in one request named it, one with 0, and each %s", async (_how, sql) => {
+    const test = await startGoods();
+    test.erp.exec("INSERT INTO goods (article, quantity) VALUES ('z', 0), ('z', 7), ('w', 7), ('w', 0)");
+    test.requests();
+    await test.minute();
+    expect(test.requests().map(({ records }) => records.length)).toEqual([4]);
+    expect([test.level("z"), test.level("w")]).toEqual([7, 7]);
+    test.erp.exec(sql);
+    await test.minutes(15);
+    expect([test.level("z"), test.level("w"), test.level("a"), former(test)]).toEqual([0, 0, 0, []]);
+  });
+
   itWhole("stays on sale where two rows exchange their articles", async () => {
     const test = await startGoods();
     test.erp.exec("UPDATE goods SET article = CASE article WHEN 'a' THEN 'b' ELSE 'a' END, quantity = 6 WHERE id < 3");
@@ -697,6 +712,16 @@ describe("an article that its row names no longer", () => {
       reload(test, { a: 4, b: 4, c: 4 });
       await test.minutes(2);
       expect(liveCounts(test)).toEqual([[{ live: 3 }], [{ live: 3 }]]);
+    });
+
+    it("counts as on sale with on_delete: ignore where both rows are deleted that named it in one request, one with 0", async () => {
+      const test = await startGoods({ ...source, on_delete: "ignore" });
+      test.erp.exec("INSERT INTO goods (id, article, quantity) VALUES (8, 'z', 0), (9, 'z', 7)");
+      await test.minute();
+      expect(test.level("z")).toBe(7);
+      test.erp.exec("DELETE FROM goods WHERE article = 'z'");
+      await test.minutes(15);
+      expect(liveCounts(test)).toEqual([[{ live: 4 }], [{ live: 4 }]]);
     });
 
     itWhole.each([

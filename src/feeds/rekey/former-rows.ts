@@ -30,7 +30,16 @@ export interface FormerRow {
 /** What a row leaves on the site. */
 export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
 
-/** Where several rows have left one article, the record sent last is kept. */
+/**
+ * Whether of two records of one article this one was sent later. The order within a request is not stored: zeros come first,
+ * so the one on sale was the later one.
+ */
+export function isSentLater<R extends { sentAt: string | null; live: number }>(one: R, other: R): boolean {
+  const [at, otherAt] = [one.sentAt ?? "", other.sentAt ?? ""];
+  return at > otherAt || (at === otherAt && one.live > other.live);
+}
+
+/** Where several rows have left one article, the record sent last is kept, as {@link isSentLater} decides. */
 export function saveFormer(
   store: Store,
   rules: FeedRules,
@@ -46,7 +55,7 @@ export function saveFormer(
       `INSERT INTO feed_former (feed_id, former, key, record, sent_at, live, since, state, row_key)
        VALUES (@feedId, @from, @key, @record, @sentAt, @live, @at, @state, @rowKey) ON CONFLICT DO UPDATE SET
          record = excluded.record, sent_at = excluded.sent_at, live = excluded.live, since = excluded.since, row_key = excluded.row_key
-       WHERE state = 'away' AND excluded.state = 'away' AND excluded.sent_at > sent_at`,
+       WHERE state = 'away' AND excluded.state = 'away' AND (excluded.sent_at, excluded.live) > (sent_at, live)`,
     )
     .run({ rowKey: null, ...row, feedId, from: JSON.stringify(row.from), key: JSON.stringify(row.key) });
 }
@@ -124,7 +133,7 @@ export function leaveKept(
     const other = loadLeft(store, rules, sent.record);
     // Only one of several deleted rows keeps the article.
     if (other !== undefined && other.rowKey !== own.rowKey)
-      forgetKept(store, rules, [other.sentAt < sent.sentAt ? other : own]);
+      forgetKept(store, rules, [isSentLater(sent, other) ? other : own]);
     saveLeft(store, rules, { ...sent, ...own, at });
   }
   if (flightRecord !== null) leaveFlight(store, rules, { record: flightRecord, at });
@@ -135,11 +144,11 @@ function loadLeft(
   store: Store,
   rules: FeedRules,
   record: string,
-): Pick<FormerRow, "record" | "sentAt" | "rowKey"> | undefined {
+): Pick<FormerRow, "record" | "sentAt" | "live" | "rowKey"> | undefined {
   const { from, key } = recordKeyOf(rules, record);
   return store
-    .prepare<Pick<FormerRow, "record" | "sentAt" | "rowKey">>(
-      "SELECT record, sent_at AS sentAt, row_key AS rowKey FROM feed_former WHERE feed_id = ? AND former = ? AND key = ?",
+    .prepare<Pick<FormerRow, "record" | "sentAt" | "live" | "rowKey">>(
+      "SELECT record, sent_at AS sentAt, live, row_key AS rowKey FROM feed_former WHERE feed_id = ? AND former = ? AND key = ?",
     )
     .get(rules.feedId, JSON.stringify(from), JSON.stringify(key));
 }

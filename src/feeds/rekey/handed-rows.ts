@@ -10,7 +10,7 @@ import { prioritize } from "../diff/plan-feed.ts";
 import { type FeedRules, referenceOf } from "../feed.ts";
 import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "../feed-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
-import { forgetKept, leaveFlight, saveLeft } from "./former-rows.ts";
+import { forgetKept, isSentLater, leaveFlight, saveLeft } from "./former-rows.ts";
 
 /** What a deleted row leaves of an article on the site. */
 export interface Left {
@@ -128,7 +128,7 @@ function oneOfEach(all: readonly Handed[]): Handed[] {
       byKey.set(name, one);
       continue;
     }
-    const last = (one.sentAt ?? "") > (other.sentAt ?? "") ? one : other;
+    const last = isSentLater(one, other) ? one : other;
     const { flightRecord, flightUntilMs } =
       other.flightRecord === null || (one.flightUntilMs ?? -1) > (other.flightUntilMs ?? 0) ? one : other;
     byKey.set(name, { ...last, flightRecord, flightUntilMs });
