@@ -1503,4 +1503,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "isSentLater", find: "(at === otherAt && one.live > other.live)", replace: "false" },
     "src/feeds/rekey/former-rows.ts",
   ),
+  tested(
+    "test/feeds/push-failing-record.test.ts",
+    "the rows of a failed request are sent again together and with others",
+    { of: "planParts", does: "return [[...rows]];" },
+    "src/feeds/send/plan-parts.ts",
+  ),
+  tested(
+    "test/feeds/push-failing-record.test.ts",
+    "after an outage the rows of each failed request are sent in parts",
+    { in: "#saveWell", find: "inRow >= FAILURES_IN_ROW_MAX", replace: "inRow < 0" },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-failing-record.test.ts",
+    "rows of a failed request are sent one by one to a service that fails at all of them",
+    { in: "#sendPart", find: "suspects.length < FAILURES_IN_ROW_MAX", replace: "suspects.length < 1_000" },
+    "src/feeds/send/send-rows.ts",
+  ),
 ];

@@ -86,7 +86,80 @@ describe("a record that the service fails at", () => {
   });
 });
 
+describe("a record that the service fails at, beside changes of others", () => {
+  const FAILING = "S-17";
+
+  async function startBusy(count: number) {
+    const feeds = await startFeeds();
+    fillStock(feeds.erp, count);
+    await feeds.minute();
+    feeds.sandbox.service.setOptions(FAILS_AT);
+    feeds.requests();
+    return feeds;
+  }
+
+  /** Every minute some other articles change, and this one goes to zero. */
+  async function sell(feeds: Awaited<ReturnType<typeof startBusy>>, minutes: number) {
+    const waits: number[] = [];
+    const changed = new Map<string, { level: number; minute: number }>();
+    feeds.erp.exec(`UPDATE stock SET quantity = 0 WHERE sku = '${FAILING}'`);
+    for (let minute = 0; minute < minutes; minute++) {
+      for (let sale = 0; sale < 10; sale++) {
+        const sku = `S-${20 + ((minute * 10 + sale) % 100)}`;
+        feeds.erp.exec(`UPDATE stock SET quantity = quantity - 1 WHERE sku = '${sku}'`);
+        const level =
+          feeds.erp.prepare<[string], number>("SELECT quantity FROM stock WHERE sku = ?").pluck().get(sku) ?? 0;
+        changed.set(sku, { level, minute: changed.get(sku)?.minute ?? minute });
+      }
+      await feeds.minute().catch(() => {});
+      for (const [sku, { level, minute: since }] of changed)
+        if (feeds.level(sku) === level && changed.delete(sku)) waits.push(minute - since);
+    }
+    return Math.max(...waits, ...[...changed.values()].map(({ minute }) => minutes - minute));
+  }
+
+  it("delays each of them by one failed request at most, and is sent with none of them again", async () => {
+    const feeds = await startBusy(200);
+    expect(await sell(feeds, 15)).toBeLessThanOrEqual(3);
+    const failed = feeds.requests().filter(({ status }) => status === 500);
+    expect(failed.map(({ records }) => records.length).slice(0, 3)).toEqual([11, 1, 1]);
+    expect(feeds.level(FAILING)).toBe(10);
+    expect([feeds.quarantined(), feeds.holds()]).toEqual([[], []]);
+  });
+
+  itWhole("is found among all rows of the table", async () => {
+    const feeds = await startBusy(600);
+    feeds.erp.exec("UPDATE stock SET quantity = quantity + 1");
+    await feeds.minutes(10).catch(() => {});
+    for (let minute = 0; minute < 10; minute++) await feeds.minute().catch(() => {});
+    const sizes = feeds.requests().flatMap(({ status, records }) => (status === 500 ? [records.length] : []));
+    expect(sizes.slice(0, 3)).toEqual([500, 20, 1]);
+    expect([feeds.level(FAILING), feeds.level("S-1"), feeds.level("S-600")]).toEqual([10, 11, 11]);
+    expect(feeds.rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: FAILING }]);
+  });
+});
+
 describe("a service that fails at everything", () => {
+  it("is asked only a few times while the rows of a failed request are sent one by one", async () => {
+    const feeds = await startWithRows(200);
+    await passes(feeds, 10);
+    feeds.erp.exec("UPDATE stock SET quantity = 11 WHERE sku LIKE 'S-2_'");
+    feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
+    await passes(feeds, 1);
+    feeds.erp.exec("UPDATE stock SET quantity = 11 WHERE sku = 'S-1'");
+    const { service } = feeds.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      service.setOptions({ reject: { skus: request.body.includes('"S-1"') ? [] : "all", how: "500" } });
+      return handle(request);
+    };
+    feeds.requests();
+    await passes(feeds, 1);
+    const statuses = feeds.requests().map(({ status }) => status);
+    expect(statuses[0]).toBe(200);
+    expect(statuses.length).toBeLessThan(8);
+  });
+
   it("sets no record aside, and gets whole chunks again when it is well", async () => {
     const feeds = await startWithRows(200);
     feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });

@@ -71,7 +71,7 @@ describe("a catalog with groups", () => {
     expect(sent(test)).toEqual([]);
     test.clock.advance(121_000);
     await test.run("catalog");
-    expect(sent(test)).toEqual([["B", "G"], ["A"]]);
+    expect(sent(test)).toEqual([["B"], ["G"], ["A"]]);
   });
 
   itWhole(

@@ -2,6 +2,7 @@
  * Sends rows of a feed and finds out which of them the service refuses: a refused chunk is divided until each refused
  * record is sent alone. Every outcome is committed, so that after a crash the next pass continues from there.
  */
+import { isDeepStrictEqual } from "node:util";
 import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
@@ -12,24 +13,28 @@ import type { FeedContext, FeedPass } from "../diff/absorb-feed.ts";
 import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
 import { partKeyOf } from "./count-probe.ts";
+import { planParts } from "./plan-parts.ts";
 import { isOfRecord, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
 import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 import { inFlight, SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
 import { SettleRefusals } from "./settle-refusals.ts";
 
-/** What the last requests of a feed with several records showed. */
+/** What the last requests of a feed showed. */
 interface FailedRequests {
-  /** The last one failed: a single failure has no consequence. */
-  isLast: boolean;
+  /** How many failed since the last acceptance. */
+  inRow: number;
   /** Halved where consecutive ones fail, doubled by each acceptance of as many; null: as many as configured. */
   chunk: number | null;
+  /** When the outcomes of an outage's requests were no longer open, on the monotonic clock: several failed in a row. */
+  outageUntilMs: number;
 }
 
-const NONE_FAILED: FailedRequests = { isLast: false, chunk: null };
+const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0 };
 
-function loadFailed(store: Store): Partial<Record<string, FailedRequests>> {
-  return loadMetaJson<Partial<Record<string, FailedRequests>>>(store, "failed_requests") ?? {};
+/** Former versions stored fewer properties. */
+function loadFailed(store: Store): Partial<Record<string, Partial<FailedRequests>>> {
+  return loadMetaJson<Partial<Record<string, Partial<FailedRequests>>>>(store, "failed_requests") ?? {};
 }
 
 export class SendRows {
@@ -44,7 +49,7 @@ export class SendRows {
     this.#options = options;
     this.request = new SendRequest(context, options);
     this.#refusals = new SettleRefusals(context, options.rules);
-    this.#failed = loadFailed(context.store)[options.rules.name] ?? NONE_FAILED;
+    this.#failed = { ...NONE_FAILED, ...loadFailed(context.store)[options.rules.name] };
   }
 
   /** Maximum records per request after failures: a single record may be the cause. */
@@ -53,12 +58,29 @@ export class SendRows {
   }
 
   /** Kept for the next process: where each pass is one, the request would otherwise fail as a whole for ever. */
-  async #saveFailed(failed: FailedRequests, signal: AbortSignal): Promise<void> {
+  async #saveFailed(changed: Partial<FailedRequests>, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    if (failed.isLast === this.#failed.isLast && failed.chunk === this.#failed.chunk) return;
+    const failed = { ...this.#failed, ...changed };
+    if (isDeepStrictEqual(failed, this.#failed)) return;
     this.#failed = failed;
     const all = { ...loadFailed(store), [this.#options.rules.name]: failed };
     await commit(this.#context, signal, () => saveMetaJson(store, "failed_requests", all));
+  }
+
+  async #saveFailure(size: number, signal: AbortSignal): Promise<void> {
+    const { inRow, chunk } = this.#failed;
+    const half = size > 1 && inRow > 0 ? Math.ceil(size / 2) : chunk;
+    await this.#saveFailed({ inRow: inRow + 1, chunk: half }, signal);
+  }
+
+  /** The service has answered a request with `size` records well. */
+  async #saveWell(size: number, signal: AbortSignal): Promise<void> {
+    const { inRow, chunk } = this.#failed;
+    const { rules, timeoutMs } = this.#options;
+    const next = chunk !== null && size >= chunk ? chunk * 2 : chunk;
+    const isOutage = inRow >= FAILURES_IN_ROW_MAX;
+    const outage = isOutage ? { outageUntilMs: this.#context.clock.monotonicMs() + timeoutMs } : {};
+    await this.#saveFailed({ inRow: 0, chunk: next === null || next >= rules.chunk ? null : next, ...outage }, signal);
   }
 
   /** @param given.control returns a control row: shows whether the service accepts anything at all */
@@ -95,7 +117,7 @@ export class SendRows {
     // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
     const others = rows.filter((row) => !hasFailedAlone(row));
-    if (others.length > 0) trial.add(others);
+    for (const part of planParts(others, this.#failed.outageUntilMs).reverse()) trial.add(part);
     for (;;) {
       const step = await trial.next(pass.control);
       if (step.kind === "done") break;
@@ -146,27 +168,20 @@ export class SendRows {
 
   /**
    * Sends a part of a chunk. After a failure it is not divided at once, because each of its rows may have been accepted:
-   * once the outcome's time is over, the rows are sent again in smaller parts.
+   * once the outcome's time is over, the rows are sent again in smaller parts ({@link planParts}).
    * @returns undefined where the service fails at this single record and accepts others: the row is set aside
    */
   async #sendPart(pass: SendPass, part: readonly OutboxRow[]): Promise<Outcome | undefined> {
     const [row] = part;
     try {
-      const outcome = await this.request.send(pass, part);
-      if (outcome.kind === "accepted") {
-        const { chunk } = this.#failed;
-        const { chunk: largest } = this.#options.rules;
-        const next = chunk !== null && part.length >= chunk ? chunk * 2 : chunk;
-        await this.#saveFailed({ isLast: false, chunk: next === null || next >= largest ? null : next }, pass.signal);
-      }
-      return outcome;
+      return await this.request.send(pass, part);
     } catch (error) {
       if (row === undefined || !isFailure(error)) throw error;
-      if (part.length > 1) {
-        const chunk = this.#failed.isLast ? Math.ceil(part.length / 2) : this.#failed.chunk;
-        await this.#saveFailed({ isLast: true, chunk }, pass.signal);
-      }
-      if (part.length > 1 || !(await this.#isAboutRow(pass, row))) throw error;
+      const { hasAccepted, suspects } = pass.trial;
+      const isOne = hasAccepted && suspects.length < FAILURES_IN_ROW_MAX;
+      const isKnown = part.length === 1 && (isOne || hasFailedAlone(row));
+      if (!isKnown) await this.#saveFailure(part.length, pass.signal);
+      if (!(isKnown || (part.length === 1 && (await this.#acceptsOther(pass))))) throw error;
       pass.failure = error;
       const flightUntilMs = this.#context.clock.monotonicMs() + this.#options.timeoutMs;
       const { status = 0, words = "", message } = error;
@@ -177,9 +192,8 @@ export class SendRows {
     }
   }
 
-  /** Whether this record is the cause of a failure: the service accepts others, or has failed at it before. */
-  async #isAboutRow(pass: SendPass, row: OutboxRow): Promise<boolean> {
-    if (pass.trial.hasAccepted || hasFailedAlone(row)) return true;
+  /** Whether the service accepts another row, so that a failure is about a record. */
+  async #acceptsOther(pass: SendPass): Promise<boolean> {
     const control = await pass.control();
     if (control === undefined) return false;
     const outcome = await this.request.send(pass, [control]);
@@ -206,6 +220,7 @@ export class SendRows {
   /** Settles an answer that accepted something, or refused each record by name. */
   async #settle(pass: SendPass, outcome: Outcome & { kind: "accepted" }): Promise<void> {
     const { status, accepted, named } = outcome;
+    await this.#saveWell(accepted + named.length, pass.signal);
     if (accepted === 0 && named.length > 0) {
       pass.lastRefused = { kind: "refused", code: "request_refused", status, words: named[0]?.words ?? "" };
       return await this.#refusals.setAside(pass, pass.trial.refuseEach(refusedAlone(outcome)));
