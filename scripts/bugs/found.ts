@@ -1521,4 +1521,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "#sendPart", find: "suspects.length < FAILURES_IN_ROW_MAX", replace: "suspects.length < 1_000" },
     "src/feeds/send/send-rows.ts",
   ),
+  tested(
+    "test/feeds/push-failing-record.test.ts",
+    "rows of a failed request are no condition while others are accepted",
+    { of: "countUnanswered", does: "return 0;" },
+    "src/health/conditions.ts",
+  ),
 ];

@@ -47,6 +47,8 @@ const SILENT_MS = 60_000;
  * itself.
  */
 const LATE_MS = 15 * 60_000;
+/** The same for rows whose request failed: an ordinary one is sent again after two minutes. */
+const UNANSWERED_ROWS_MS = 5 * 60_000;
 /** A pass within so long shows that reads are tried, also where the daemon does not run. */
 const PASSES_MS = 60 * 60_000;
 /** A flow that runs this rarely may not have had its first run yet: until then its silence means nothing. */
@@ -291,8 +293,12 @@ function ofReads(facts: Facts, now: Now): Condition[] {
 }
 
 /** What has waited too long. `times`: since when each item waits, oldest first. */
-function findLate(times: readonly string[], nowMs: number): { count: number; since: string } | undefined {
-  const late = times.filter((since) => isLongAgo(since, nowMs, LATE_MS));
+function findLate(
+  times: readonly string[],
+  nowMs: number,
+  limitMs = LATE_MS,
+): { count: number; since: string } | undefined {
+  const late = times.filter((since) => isLongAgo(since, nowMs, limitMs));
   return late[0] === undefined ? undefined : { count: late.length, since: late[0] };
 }
 
@@ -349,14 +355,26 @@ export interface HealthNow {
 
 /**
  * Computes ages by the program's own clock. A flow that has never succeeded is stale only once its time has passed
- * since the start.
+ * since the start. Rows whose request failed minutes ago count as refused.
  */
 export function measureAges(facts: Facts, { nowMs, startedAtMs }: HealthNow): Facts {
   const flows = facts.flows.map((flow) => {
     if (flow.flow === "erp") return flow;
     const silentSince = flow.lastSuccessAt ?? flow.failingSince ?? new Date(startedAtMs).toISOString();
     const isStale = flow.enabled && (ageOf(silentSince, nowMs) ?? 0) > flow.staleAfterS;
-    return { ...flow, ageS: ageOf(flow.lastSuccessAt, nowMs), isStale, silentSince };
+    const refused = flow.refused + countUnanswered(flow, facts, nowMs);
+    return { ...flow, ageS: ageOf(flow.lastSuccessAt, nowMs), isStale, silentSince, refused };
   });
   return { ...facts, flows };
+}
+
+/** A failure or a hold of the flow explains its rows already. */
+function countUnanswered(
+  { flow, failingSince, held }: FlowFacts,
+  { unansweredRows = [] }: Facts,
+  nowMs: number,
+): number {
+  if (failingSince !== null || held !== null) return 0;
+  const { times = [] } = unansweredRows.find(({ feed }) => feed === flow) ?? {};
+  return findLate(times, nowMs, UNANSWERED_ROWS_MS)?.count ?? 0;
 }

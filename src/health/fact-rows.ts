@@ -145,6 +145,18 @@ function loadErpWrites(store: Store) {
     .all();
 }
 
+/** Since when each row waits whose last request has an unknown outcome, oldest first, without those that are set aside. */
+function loadUnansweredRows(store: Store): NonNullable<Facts["unansweredRows"]> {
+  const times = store
+    .prepare<string>(
+      `SELECT waiting_since FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = ? AND doubt_record IS NOT NULL
+         AND doubt_until_ms > 0 AND state = 'waiting' AND refusal IS NULL ORDER BY waiting_since LIMIT ${LISTED_MAX}`,
+    )
+    .pluck();
+  const all = select(store, feeds, ["feedId", "name"], "ORDER BY feed_id").all();
+  return all.map(({ feedId, name }) => ({ feed: name, times: times.all(feedId) }));
+}
+
 /** Number of keys in a sentence. */
 const KEYS_NAMED = 5;
 
@@ -331,6 +343,7 @@ export function loadFacts(store: Store): Facts {
       failing === null ? [] : [{ channel, ...failing }],
     ),
     pageSilent: loadPageSilent(store),
+    unansweredRows: read(() => loadUnansweredRows(store), []),
     formerRows: read(() => loadFormerRows(store), []),
     mirror: read(() => loadMirror(store), undefined),
     databaseProblem: loadDatabaseProblem(store),

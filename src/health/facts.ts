@@ -15,7 +15,8 @@ type StatusRow = typeof syncStatus.$inferSelect;
 
 /**
  * One row of `sync_status`. `refused`: rows of a feed that the service refused without a sign that the row was the
- * cause; they are retried. `asOf`: of a feed: the site shows the ERP's table as of the last pass, or of the oldest
+ * cause; they are retried. After {@link measureAges} also those whose request failed, and that have waited for minutes
+ * although the feed does not fail. `asOf`: of a feed: the site shows the ERP's table as of the last pass, or of the oldest
  * change that waits or is refused.
  */
 export interface FlowFacts extends Omit<StatusRow, "error" | "erpWroteAt" | "isErpSilent"> {
@@ -73,6 +74,8 @@ export interface Facts {
   undelivered?: { channel: string; since: string; error: string }[];
   /** The address that the status page cannot listen on, because another program does. */
   pageSilent?: { address: string; since: string; error: string } | undefined;
+  /** Rows of each feed whose last request has an unknown outcome: since when each waits, oldest first. */
+  unansweredRows?: { feed: string; times: readonly string[] }[];
   /** Rows on the site that were sent under a former key and wait for a person's decision. */
   formerRows?: { feed: string; count: number; since: string; keys: string }[];
   /** Absent where there is no mirror. `fenced`: another machine has taken over the shop; which one, and what to do. */

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { exitCodeOfAll, listConditions, measureAges } from "../../src/health/conditions.ts";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";
 import { itWhole, size } from "../support/whole.ts";
 
@@ -98,6 +100,15 @@ describe("a record that the service fails at, beside changes of others", () => {
     return feeds;
   }
 
+  const conditionsOf = ({ bridge, clock }: Awaited<ReturnType<typeof startBusy>>) => {
+    const now = { nowMs: clock.nowMs(), startedAtMs: clock.nowMs() };
+    return listConditions(
+      measureAges(loadFacts(bridge.store), now),
+      { ...now, isRunning: true },
+      { erpReadWithinMs: 1e12 },
+    );
+  };
+
   /** Every minute some other articles change, and this one goes to zero. */
   async function sell(feeds: Awaited<ReturnType<typeof startBusy>>, minutes: number) {
     const waits: number[] = [];
@@ -136,6 +147,22 @@ describe("a record that the service fails at, beside changes of others", () => {
     expect(sizes.slice(0, 3)).toEqual([500, 20, 1]);
     expect([feeds.level(FAILING), feeds.level("S-1"), feeds.level("S-600")]).toEqual([10, 11, 11]);
     expect(feeds.rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: FAILING }]);
+  });
+
+  it("is a condition as soon as it waits for minutes, whatever is accepted beside it", async () => {
+    const feeds = await startBusy(30);
+    feeds.erp.exec("UPDATE stock SET quantity = 9 WHERE sku IN ('S-17', 'S-18')");
+    await feeds.minute().catch(() => {});
+    expect(conditionsOf(feeds).filter(({ code }) => code === "refused_rows")).toEqual([]);
+    feeds.clock.advance(5 * 60_000);
+    // Another article is accepted while both wait for the end of their request.
+    feeds.rows("UPDATE feed_outbox SET doubt_until_ms = doubt_until_ms + 600000 RETURNING 1");
+    feeds.erp.exec("UPDATE stock SET quantity = 9 WHERE sku = 'S-19'");
+    await feeds.minute();
+    expect(feeds.level("S-19")).toBe(9);
+    const found = conditionsOf(feeds).filter(({ subject }) => subject === "stocks");
+    expect(found).toMatchObject([{ code: "refused_rows", params: { count: 2 } }]);
+    expect(exitCodeOfAll(found)).not.toBe(0);
   });
 });
 
