@@ -1488,6 +1488,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "an order that has the words of an error among its fields is never stored",
     { in: "readErrorIn", find: "isLasting &&", replace: "false &&" },
     "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
     "test/feeds/former-rows.test.ts",
     "of two records of an article in one request the first one found counts",
     {
