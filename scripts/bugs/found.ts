@@ -1509,7 +1509,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-failing-record.test.ts",
     "the rows of a failed request are sent again together and with others",
     { of: "planParts", does: "return [[...rows]];" },
-    "src/feeds/send/plan-parts.ts",
+    "src/feeds/send/refusal-trial.ts",
   ),
   tested(
     "test/feeds/push-failing-record.test.ts",
