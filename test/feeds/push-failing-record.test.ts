@@ -187,6 +187,17 @@ describe("a service that fails at everything", () => {
     expect(statuses.length).toBeLessThan(8);
   });
 
+  it("gets whole chunks when it is well, also where each pass is a process of its own", async () => {
+    const feeds = await startWithRows(200);
+    feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
+    await passes(feeds, 6, () => feeds.restart());
+    feeds.sandbox.service.setOptions({ reject: { skus: [], how: "422" } });
+    feeds.requests();
+    await passes(feeds, 4, () => feeds.restart());
+    expect(Object.keys(feeds.site())).toHaveLength(201);
+    expect(feeds.requests().length).toBeLessThan(20);
+  });
+
   it("sets no record aside, and gets whole chunks again when it is well", async () => {
     const feeds = await startWithRows(200);
     feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
