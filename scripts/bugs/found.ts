@@ -1529,4 +1529,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "countUnanswered", does: "return 0;" },
     "src/health/conditions.ts",
   ),
+  tested(
+    "test/confirm/lost-answers.test.ts",
+    "a batch that comes again with a changed order waits as if its name were another one's",
+    { in: "isNameOfConfirmed", find: "events.at < @receivedAt", replace: "events.at < '' AND @receivedAt <> ''" },
+    "src/confirm/reused-names.ts",
+  ),
 ];

@@ -83,7 +83,7 @@ export class LostAnswers {
     if (standing !== undefined && upTo <= standing) return;
     const at = isoTime(clock.nowMs());
     const saved = loadUnanswered(store) ?? { since: at, isLost: false };
-    const loss = addLoss(standing === undefined ? undefined : saved.loss, { upTo, at });
+    const loss = addLoss(this.#isOver(saved) ? undefined : saved.loss, { upTo, at });
     await commit(this.#context, signal, () => saveUnanswered(store, { ...saved, loss }));
     log.warn({ batch: row.batchId }, m.orders.serviceSetBack);
   }

@@ -69,21 +69,21 @@ export function loadFormerOfName(store: Store, { id, batchId }: Pick<BatchRow, "
 }
 
 /**
- * Whether a confirmed batch of other orders has the name of a new one, where names tell batches apart.
+ * Whether a confirmed batch had the name of one that came with new orders alone, where names tell batches apart.
  * @param batch only its name, where it is not stored yet
  */
 export function isNameOfConfirmed(
   store: Store,
-  { id, batchId, orderIds }: Pick<BatchRow, "batchId"> & Partial<BatchRow>,
+  { id, batchId, orderIds = "[]", receivedAt = "" }: Pick<BatchRow, "batchId"> & Partial<BatchRow>,
 ): boolean {
   const use = loadNameUse(store);
   if (use.newest === undefined || isNameShared(use)) return false;
   const before = id ?? use.newest.id + 1;
   const sql = `SELECT EXISTS (SELECT 1 FROM batches
-    WHERE id >= @before - ${REUSED_FOR} AND id < @before AND service_batch_id = @batchId AND state = 'confirmed'
-      AND NOT EXISTS (SELECT 1 FROM json_each(order_ids) theirs
-        WHERE theirs.value IN (SELECT value FROM json_each(@orderIds))))`;
-  return onlyValue<number>(store, sql, { before, batchId, orderIds: orderIds ?? "[]" }) === 1;
+      WHERE id >= @before - ${REUSED_FOR} AND id < @before AND service_batch_id = @batchId AND state = 'confirmed')
+    AND NOT EXISTS (SELECT 1 FROM json_each(@orderIds) ids JOIN orders ON order_id = ids.value
+      JOIN order_event_rows events USING (order_key) WHERE events.at < @receivedAt)`;
+  return onlyValue<number>(store, sql, { before, batchId, orderIds, receivedAt }) === 1;
 }
 
 /** To be called in the transaction that stores a batch of new orders alone, before its row is saved. */

@@ -250,7 +250,8 @@ describe("a confirm that is due when the service was set back", () => {
   async function startSetBack(): Promise<
     TestBridge & {
       confirmed: string[];
-      serve: (name: string, n: number) => Promise<void>;
+      /** @param other its status, and another order beside it */
+      serve: (name: string, n: number, other?: { status?: string; more?: number }) => Promise<void>;
       /** Whether confirms are answered with 503. */
       setDown: (isDown: boolean) => void;
       /** A poll whose answer is lost. */
@@ -277,8 +278,13 @@ describe("a confirm that is due when the service was set back", () => {
       served = { orders: [] };
       return answer(200, { ok: true });
     };
-    const serve = async (name: string, n: number) => {
-      served = { batch_id: name, orders: [{ order_id: idOf(n), status: "new", items: [] }] };
+    const serve = async (
+      name: string,
+      n: number,
+      { status = "new", more }: { status?: string; more?: number } = {},
+    ) => {
+      const others = more === undefined ? [] : [{ order_id: idOf(more), status: "new", items: [] }];
+      served = { batch_id: name, orders: [{ order_id: idOf(n), status, items: [] }, ...others] };
       t.clock.advance(MINUTE_MS);
       await t.run("orders");
     };
@@ -376,6 +382,16 @@ describe("a confirm that is due when the service was set back", () => {
     t.confirmed.length = 0;
     await t.serve("today", n);
     expect(t.confirmed.filter((name) => name === "today")).toHaveLength(confirms);
+  });
+
+  itWhole("of a name leaves where it comes again with an order that has changed, and one more", async () => {
+    const t = await startSetBack();
+    await t.serve("today", 3);
+    t.confirmed.length = 0;
+    await t.lose();
+    await t.serve("today", 3, { status: "paid", more: 4 });
+    expect(t.confirmed).toContain("today");
+    expect(t.rows("SELECT order_id FROM orders WHERE order_id = ?", idOf(4))).toHaveLength(1);
   });
 
   it("leaves where the service serves the next one", async () => {
