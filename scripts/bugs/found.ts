@@ -1474,7 +1474,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/wide-failure.test.ts",
     "a wide re-poll that fails is sent again just as wide",
-    { in: "narrow", find: "lookBackMs / 2 ** tries", replace: "lookBackMs" },
+    { in: "narrow", find: "lookBackMs / 2 ** (tries - 1)", replace: "lookBackMs" },
     "src/updates/pages/wide-failure.ts",
   ),
   tested(

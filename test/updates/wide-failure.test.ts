@@ -47,9 +47,9 @@ const codesOf = (test: Followed) =>
 
 describe("a wide re-poll that the service does not answer", () => {
   it.each([
-    [1, 5, 12],
-    [2, 10, 6],
-    [4, 40, 1.5],
+    [1, 5, 24],
+    [2, 10, 12],
+    [4, 40, 3],
     [9, 60, 0.5],
   ])("is sent again after %i failures in %i minutes, %f hours back", (tries, minutes, hours) => {
     const failure = { since: "", lastMs: 1_000, tries };

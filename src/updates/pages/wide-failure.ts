@@ -31,9 +31,9 @@ export function isWideDue({ lastMs, tries }: WideFailure, nowMs: number): boolea
   return leastAgoMs(lastMs, nowMs) >= Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
 }
 
-/** How far the next one reaches back (ms): half as far after each failure. */
+/** How far the next one reaches back (ms): as far once more, because the service may have been down, then half as far each time. */
 export function narrow({ tries }: WideFailure, lookBackMs: number, overlapMs: number): number {
-  return Math.max(lookBackMs / 2 ** tries, overlapMs);
+  return Math.max(lookBackMs / 2 ** (tries - 1), overlapMs);
 }
 
 /** To be called inside a write transaction. */
