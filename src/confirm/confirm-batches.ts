@@ -251,6 +251,7 @@ export class ConfirmBatches {
     const sent = await this.#sender.sendParts({ row, wasTried, isAgain: row.state !== "stored" && isServed }, pass);
     if (sent === undefined) return undefined;
     const { outcome, row: left, accepted } = sent;
+    // What is left may be refused for good, and the orders that were accepted may have changed before that.
     const late = accepted === undefined ? [] : await this.#late.find(accepted, pass.signal);
     if (late.length > 0)
       await commit(this.#context, pass.signal, () => this.#late.save(late, isoTime(this.#context.clock.nowMs())));

@@ -85,7 +85,7 @@ export class SendConfirm {
    * Sends the confirm, in parts where it names more orders than the service accepts at once, or where it refuses some of
    * them. An accepted part is committed before the next one is sent: `order_ids` holds what is still to be confirmed.
    * Returns the batch and the outcome of the last part; undefined where parts are left for the next pass.
-   * @param sent.isAgain its refused confirm was sent a minute ago: it is not divided
+   * @param sent.isAgain it was refused before and is served again, as at each poll: it is not divided
    */
   async sendParts(
     { row, wasTried, isAgain }: { row: BatchRow; wasTried: boolean; isAgain: boolean },

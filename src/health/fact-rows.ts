@@ -24,6 +24,7 @@ import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import type { UnlistedChanges } from "../updates/looks/unlisted-changes.ts";
+import type { WideFailure } from "../updates/pages/wide-failure.ts";
 import { loadLearned } from "../updates/times/learned-rows.ts";
 import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
@@ -330,7 +331,7 @@ export function loadFacts(store: Store): Facts {
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unstoredRequests: read(() => listUnstoredSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
-    wideFailing: loadMetaJson<{ since: string; tries: number }>(store, "wide_failed")?.since ?? null,
+    wideFailing: loadMetaJson<WideFailure>(store, "wide_failed")?.since ?? null,
     unlisted: read(() => loadUnlisted(store), NONE),
     unreadableTimes: read(() => countUnreadableTimes(store), 0),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")

@@ -14,7 +14,7 @@ export interface SaidOfRecords {
    * What concerns no record by name: non-empty lists, words of a refusal (`rows.2=error`), and flags (`?complete=true`), of
    * which one that was always true before is unusual where it is false.
    */
-  lists: readonly string[];
+  unnamed: readonly string[];
   /** Where no record is named: the names and values of the answer, which name none later either. */
   ordinary: readonly string[];
 }
@@ -90,7 +90,7 @@ export function readSaid(
 ): SaidOfRecords {
   const said = sent.map(() => new Set<string>());
   const names = new Names(sent, new Set(ordinary));
-  const lists = new Set<string>();
+  const unnamed = new Set<string>();
   let times = 0;
   const say = (index: number, words: string) => {
     times += 1;
@@ -128,13 +128,13 @@ export function readSaid(
   };
   const sayRefusal = (value: string, path: string) => {
     const word = value.slice(0, WORD_MAX).trim().toLowerCase();
-    if (REFUSAL.test(word)) lists.add(`${path.slice(0, WORD_MAX - word.length)}=${word}`);
+    if (REFUSAL.test(word)) unnamed.add(`${path.slice(0, WORD_MAX - word.length)}=${word}`);
   };
   const sayFlag = (value: boolean, path: string) => {
     const name = plainName(path.split(".").at(-1) ?? "");
     // A count of changes may be 0, and a flag of changes false, where nothing differs.
     if (CHANGED_NAME.test(name) || SAME_NAME.test(name)) return;
-    lists.add(FLAG + path.slice(0, WORD_MAX - FLAG_NO.length - 1) + (value ? FLAG_YES : FLAG_NO));
+    unnamed.add(FLAG + path.slice(0, WORD_MAX - FLAG_NO.length - 1) + (value ? FLAG_YES : FLAG_NO));
   };
   const visitList = (list: readonly unknown[], path: string, depth: number) => {
     const named = list.map((element) => (isScalar(element) ? names.ofValue(element, `${path}[]`) : []));
@@ -152,10 +152,10 @@ export function readSaid(
     const isYes = different.has(WELL) || (words.length > 0 && list.every((element) => element === 0));
     const isSaid = list.some((element) => typeof element === "object") ? different.size > 0 : isYes;
     if (!isSaid || different.size > IN_PLACE_MAX) {
-      if (!isTakenPlace(path)) lists.add(listWord(place, OTHER_LIST));
+      if (!isTakenPlace(path)) unnamed.add(listWord(place, OTHER_LIST));
       return;
     }
-    lists.add(listWord(place, sent.length > 1 ? LIST_OF_ALL : LIST_OF_ONE));
+    unnamed.add(listWord(place, sent.length > 1 ? LIST_OF_ALL : LIST_OF_ONE));
     words.forEach((each, index) => {
       for (const word of each) if (word !== WELL) say(index, word);
     });
@@ -174,7 +174,11 @@ export function readSaid(
   };
   visit(answer, "", 0);
   const isSilent = said.every(({ size }) => size === 0);
-  return { of: said, lists: [...lists], ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [] };
+  return {
+    of: said,
+    unnamed: [...unnamed],
+    ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [],
+  };
 }
 
 function ordinaryOf(value: unknown, place: string, depth: number): string[] {
@@ -373,7 +377,7 @@ function wordsOfOne(said: ReadonlySet<string>): string[] {
 
 /** All words, for the form of the answer. */
 export function wordsOf(said: SaidOfRecords): string[] {
-  return [...new Set([...said.of.flatMap(wordsOfOne), ...said.lists])].sort();
+  return [...new Set([...said.of.flatMap(wordsOfOne), ...said.unnamed])].sort();
 }
 
 /** Whether some of these words are not usual for accepted records. */

@@ -191,7 +191,7 @@ export const conditionsEn = {
   },
   late_confirms: {
     text: ({ count, since }: Counted) =>
-      `${counted(count, "confirm")} not accepted since ${since}; orders behind it may wait.`,
+      `${counted(count, "confirm")} not accepted since ${since}; new orders may wait.`,
     next: "They are sent again. If it stays, show the batch to the service's support: SELECT id, last_error FROM batches WHERE state = 'stored'",
     recovery: () => "late confirms: nothing is left of it.",
   },

@@ -7,7 +7,7 @@
 
 import type { JobContext } from "../../pass/job.ts";
 import { areOrdersAnswered, loadFailingSince } from "../../pass/runs.ts";
-import { MS_NS } from "../../platform/durations.ts";
+import { MINUTE_MS, MS_NS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { Learned } from "../times/learn-form.ts";
 import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
@@ -15,7 +15,7 @@ import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirs
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
 /** So long every pass has failed before a failure counts as one of the question. */
-const FAULT_LASTS_MS = 15 * 60_000;
+const FAULT_LASTS_MS = 15 * MINUTE_MS;
 
 /**
  * Whether the service has failed so for a while, and answers for orders meanwhile: at an old `since` for the size of its answer, or at a

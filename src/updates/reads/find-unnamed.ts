@@ -23,8 +23,9 @@ import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
 import { fieldOf, isSameContent, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
-import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
+import type { ReadableOrder } from "./read-snapshot.ts";
 
 /** Interval of checks: short for new records; those without a result wait longer each time. */
 const LOOK_EVERY_MS = 5 * 60_000;

@@ -38,8 +38,9 @@ import { isoTime } from "../../platform/ports.ts";
 import { ORDER_KINDS, type OrderMapping, readTimestampText } from "../../records/order-mapping.ts";
 import { digestWithoutId, fieldOf } from "../../records/same-order.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
-import type { OrderAnswer, OrderReader, ReadableOrder, Refreshed } from "./read-order.ts";
+import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
+import type { ReadableOrder } from "./read-snapshot.ts";
 import type { RepeatedReads } from "./repeated-reads.ts";
 
 const LOOK_EVERY_MS = 3_600_000;

@@ -34,21 +34,19 @@ import type { ServiceError } from "../../service/service-error.ts";
 import { isWithinLag, loadLag } from "../times/change-lag.ts";
 import { isOfFuture } from "../times/latest-time.ts";
 import { findKeptWords, type KeptWord } from "./kept-words.ts";
-import { AnotherOrder, readSnapshot, type SnapshotRead, saveSnapshotPaths } from "./read-snapshot.ts";
+import {
+  AnotherOrder,
+  type ReadableOrder,
+  readSnapshot,
+  type SnapshotRead,
+  saveSnapshotPaths,
+} from "./read-snapshot.ts";
 import { noteTakenBack } from "./set-back.ts";
 
 /** An order that changes during so many reads is left to the next pass. */
 const READS_MAX = 3;
 const ITSELF = parsePath("$");
 const PLACES_OF_ORDER = ["$.data", "$.order", "$.data.order"].map(parsePath);
-
-export interface ReadableOrder {
-  orderId: string;
-  /** The id in the service's case. */
-  serviceId: string;
-  /** How often it was read before. */
-  attempts?: number;
-}
 
 export type OrderAnswer = SnapshotRead & { kind: "order" };
 type HeldAnswer = Pick<OrderAnswer, "record" | "body">;

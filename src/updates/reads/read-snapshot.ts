@@ -20,11 +20,18 @@ import { isNothing, readErrorWords } from "../../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../../service/orders.ts";
 import type { ServiceError } from "../../service/service-error.ts";
 import { saysNoSuchOrder } from "./missing-orders.ts";
-import type { ReadableOrder } from "./read-order.ts";
 
 const PARTIAL = 206;
 /** After so many reads, half an hour, an error that an order with most of its fields reports is one of its fields. */
 const OWN_ERROR_TRIES = 6;
+
+export interface ReadableOrder {
+  orderId: string;
+  /** The id in the service's case. */
+  serviceId: string;
+  /** How often the queued read of it has failed. */
+  attempts?: number;
+}
 
 export type SnapshotRead =
   | {
