@@ -22,8 +22,8 @@ export default defineConfig({
     maxWorkers: 3,
     isolate: false,
     // A machine that is busy with other things makes each test slow; what hangs is told all the same.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -1,3 +1,4 @@
+import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { asTyped } from "../../src/cli/call.ts";
 import { startShop } from "../support/shop.ts";
@@ -35,9 +36,14 @@ describe("a command that is proposed", () => {
     await shop.command("sync", "orders");
     const daemon = shop.start("run");
     await daemon.says("erp-bridge is running");
+    // It is stopped while another connection writes: it would keep a transaction of its own open.
+    const erp = new Database(shop.database, { timeout: 20_000 });
+    erp.exec("BEGIN IMMEDIATE");
     daemon.child.kill("SIGSTOP");
-    shop.write("INSERT INTO sync_requests (jobs, requested_at) VALUES ('[]', '2026-01-01T00:00:00.000Z')");
-    shop.write(`UPDATE flows SET failing_since = '2026-01-01T00:00:00.000Z', last_run_at = NULL`);
+    erp.exec(`INSERT INTO sync_requests (jobs, requested_at) VALUES ('[]', '2026-01-01T00:00:00.000Z');
+      UPDATE flows SET failing_since = '2026-01-01T00:00:00.000Z', last_run_at = NULL;
+      COMMIT`);
+    erp.close();
     const { out } = await shop.command("status");
     expect(out).toContain("see its log, then stop it and start it anew");
     expect(out).toContain(`kill -9 ${daemon.child.pid}; erp-bridge run --config ${shop.configFile}`);
