@@ -1453,11 +1453,28 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "isCutFlag", does: "return false;" },
     "src/completeness/metadata-fields.ts",
   ),
+  {
+    name: "a confirm that is refused because of one order is not divided",
+    edits: [
+      { file: "src/confirm/send-confirm.ts", in: "sendParts", find: "if (mayDivide &&", replace: "if (false &&" },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "lie", lie: { on: "confirm", span: "for ever" } } },
+  },
+  {
+    ...one(
+      "what comes behind a batch that is not confirmed is left to the next pass",
+      "src/orders/pull-orders.ts",
+      "batch.seenBefore && (batch.isConfirmed || had.has(batch.row.id))",
+      "batch.seenBefore && had.size >= 0",
+    ),
+    draws: { forms: { redeliver: 30_000 }, step: { do: "lie", lie: { on: "confirm", span: "for ever" } } },
+  },
   tested(
-    "test/confirm/refused-orders.test.ts",
-    "a confirm that is refused because of one order is not divided",
-    { in: "sendParts", find: "if (mayDivide &&", replace: "if (false &&" },
-    "src/confirm/send-confirm.ts",
+    "test/confirm/reused-names.test.ts",
+    "a shared name is confirmed while an answer is kept that may have had it",
+    { in: "mayBeUnread", find: "|| countUnread(store).count > 0", replace: "" },
+    "src/confirm/confirm-batches.ts",
   ),
   tested(
     "test/confirm/refused-orders.test.ts",
@@ -1477,12 +1494,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "narrow", find: "lookBackMs / 2 ** (tries - 1)", replace: "lookBackMs" },
     "src/updates/pages/wide-failure.ts",
   ),
-  tested(
-    "test/updates/wide-failure.test.ts",
-    "a position at which the service fails for hours is asked for without end",
-    { of: "isLastingFault", does: "return false;" },
-    "src/updates/pages/since-limits.ts",
-  ),
+  {
+    name: "a position at which the service fails for hours is asked for without end",
+    edits: [{ file: "src/updates/pages/since-limits.ts", of: "isLastingFault", does: "return false;" }],
+    foundBy: "simulation",
+    draws: { step: { do: "lie", lie: { on: "updates", span: "for ever" } } },
+  },
   tested(
     "test/updates/snapshot-errors.test.ts",
     "an order that has the words of an error among its fields is never stored",
@@ -1505,12 +1522,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "isSentLater", find: "(at === otherAt && one.live > other.live)", replace: "false" },
     "src/feeds/rekey/former-rows.ts",
   ),
-  tested(
-    "test/feeds/push-failing-record.test.ts",
-    "the rows of a failed request are sent again together and with others",
-    { of: "planParts", does: "return [[...rows]];" },
-    "src/feeds/send/refusal-trial.ts",
-  ),
+  {
+    name: "the rows of a failed request are sent again together and with others",
+    edits: [{ file: "src/feeds/send/refusal-trial.ts", of: "planParts", does: "return [[...rows]];" }],
+    foundBy: "simulation",
+    draws: { step: { do: "lie", lie: { on: "import", status: [500, 502, 504], span: "for ever" } } },
+  },
   tested(
     "test/feeds/push-failing-record.test.ts",
     "after an outage the rows of each failed request are sent in parts",

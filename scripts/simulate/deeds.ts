@@ -3,7 +3,7 @@ import type { ChangePatch } from "../../src/sandbox/order-draft.ts";
 import { integerBetween, pickOne } from "../../src/sandbox/random.ts";
 import { readTimestamp, writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
-import { namesZone, SAYS_PLAINLY } from "./forms.ts";
+import { type Forms, namesZone, SAYS_PLAINLY } from "./forms.ts";
 import { actHostile, reload } from "./hostile/deeds.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
@@ -36,6 +36,13 @@ const SWITCHED_ON: Record<Switch, SandboxOptionsPatch> = {
   "empty feed": { updates: { stuck: "empty" } },
   "no date": { dateHeader: false },
 };
+
+const PRECISIONS = ["min", "s", "ms", "us"] as const;
+
+function finerOf(wanted: Forms["precision"], { service }: World): Forms["precision"] {
+  const now = PRECISIONS.find((each) => each === service.options.precision) ?? wanted;
+  return PRECISIONS.indexOf(wanted) < PRECISIONS.indexOf(now) ? now : wanted;
+}
 
 /** Performs one step of the service, its customers, the ERP, the network or the machine. */
 export function act(world: World, deed: Deed) {
@@ -100,7 +107,8 @@ export function act(world: World, deed: Deed) {
       return world.database.checkMistyped(deed);
     case "times":
       world.coverage.count("times", deed.form);
-      return world.service.setOptions({ timestamps: deed.form, precision: deed.precision });
+      // What a service has written more exactly it does not write less exactly later: its orders would get other times.
+      return world.service.setOptions({ timestamps: deed.form, precision: finerOf(deed.precision, world) });
     case "move":
       world.isElsewhereReady = deed.to === "nothing";
       // How its answers say so of a record is not known there, nor at first where it comes back to.

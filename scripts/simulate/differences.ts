@@ -29,6 +29,8 @@ interface StoredLine {
 const MINUTE_MS = 60_000;
 const READS = "reads are owed";
 export const WAITING = "statuses wait";
+export const ROWS = "rows wait to be pushed";
+const CONFIRMS = "confirms are owed";
 /**
  * The order is answered with an older version than the stored one: that counts once it was answered so for a day, and until then says nothing.
  * A request may wait for the read itself or, where that version is cancelled, for the read that a change has asked for.
@@ -40,7 +42,7 @@ const SERVED_OLDER = `SELECT lower(order_id) FROM status_requests r WHERE id = ?
 /** Rows that say that something is still to be done. */
 export const OWED: readonly [sql: string, what: string][] = [
   ["SELECT order_id FROM owed_reads", READS],
-  ["SELECT id FROM batches WHERE state = 'stored'", "confirms are owed"],
+  ["SELECT id FROM batches WHERE state = 'stored'", CONFIRMS],
   // One that the service refuses is asked again later, until another one was accepted meanwhile.
   [
     `SELECT id FROM status_requests r WHERE state IN ('pending', 'sending') AND NOT EXISTS (
@@ -48,7 +50,7 @@ export const OWED: readonly [sql: string, what: string][] = [
          AND b.state = 'pending' AND b.last_error LIKE '%cannot become%')`,
     WAITING,
   ],
-  ["SELECT id FROM feed_outbox WHERE state <> 'refused'", "rows wait to be pushed"],
+  ["SELECT id FROM feed_outbox WHERE state <> 'refused'", ROWS],
   ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", "a hand-out is open"],
   // A hold that ends with the next request stands where nobody has anything to ask, or asks only at night.
   ["SELECT area || ' ' || reason FROM holds WHERE area NOT IN ('statuses', 'reconcile')", "holds stand"],
@@ -64,12 +66,31 @@ export function differencesOf(world: World): Difference[] {
       .prepare(sql)
       .pluck()
       .all()
-      .filter((row) => what !== WAITING || !waitsLonger(world, row));
+      .filter((row) => (what !== WAITING || !waitsLonger(world, row)) && !isOfFailing(world, what, row));
     return rows.length === 0 ? [] : [{ what: `${what} (${rows.join(", ")})`, ...always }];
   });
-  const pushed = pushes.differences().map((what) => ({ what, ...always }));
+  const failing = world.lies.failing();
+  const isOfOne = (what: string) => [...failing].some((name) => what.startsWith(`${name}:`));
+  const pushed = pushes.differences().flatMap((what) => (isOfOne(what) ? [] : [{ what, ...always }]));
   return [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)];
 }
+
+/** Whether it waits for the one record with which every request fails. A status may wait for its order's confirm. */
+export function isOfFailing({ auditor, lies }: World, what: string, row: unknown): boolean {
+  const failing = [...lies.failing()];
+  const sql = FAILING_OF[what];
+  if (failing.length === 0 || sql === undefined) return false;
+  const text = String(auditor.prepare(sql).pluck().get(row)).toLowerCase();
+  return failing.some((name) => (what === ROWS ? text === name.toLowerCase() : text.includes(name)));
+}
+
+export const ROW_OF =
+  "SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.id = ?";
+const FAILING_OF: Readonly<Record<string, string>> = {
+  [CONFIRMS]: "SELECT order_ids FROM batches WHERE id = ?",
+  [WAITING]: "SELECT order_id FROM status_requests WHERE id = ?",
+  [ROWS]: ROW_OF,
+};
 
 function waitsLonger(world: World, request: unknown): boolean {
   return isServedOlder(world, request) || isGoneWithAll(world, request) || isMovedOnUnshown(world, request);

@@ -1,7 +1,7 @@
 import { clearDelivery } from "../../src/batches/delivery-rows.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
-import { type Difference, differencesOf, isServedOlder, unitOf } from "./differences.ts";
+import { type Difference, differencesOf, isOfFailing, isServedOlder, unitOf, WAITING } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
 import type { FeedName } from "./schedule.ts";
@@ -53,8 +53,8 @@ export async function end(world: World): Promise<Losses> {
   await waitForRefusals(world);
   const losses = await settleLosses(world);
   if (world.violation !== undefined) return losses;
-  // Expensive checks run for a share of the seeds each.
-  const turn = world.seed % LATE_LOOKS;
+  // Expensive checks run for a share of the seeds each, where nothing fails for ever.
+  const turn = world.lies.standing.length > 0 ? 0 : world.seed % LATE_LOOKS;
   if (turn === 1 || turn === 2) await lookBack(world);
   if (turn === 1 && !world.forms.whole && world.violation === undefined) await endWithPoison(world);
   if (turn === 2) await expectQuiet(world);
@@ -82,7 +82,7 @@ async function waitForEmpty(world: World): Promise<void> {
 /** A status that the service refuses is repeated until it has accepted another one. */
 async function waitForRefusals(world: World): Promise<void> {
   const open = world.auditor.prepare("SELECT id FROM status_requests WHERE state IN ('pending', 'sending')").pluck();
-  const waiting = () => open.all().filter((id) => !isServedOlder(world, id));
+  const waiting = () => open.all().filter((id) => !isServedOlder(world, id) && !isOfFailing(world, WAITING, id));
   for (let hours = 0; hours < REFUSED_HOURS_MAX && waiting().length > 0; hours++) {
     if (world.violation !== undefined) return;
     createOrder(world);

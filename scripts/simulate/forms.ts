@@ -8,7 +8,7 @@ import type { Asked } from "./schedule.ts";
  */
 export interface Forms {
   readonly handOut: "repeat" | "next";
-  readonly redeliver: 60_000 | "cycle" | null;
+  readonly redeliver: 30_000 | 60_000 | "cycle" | null;
   readonly batchSize: number;
   readonly batchId: "string" | "number" | "huge-number" | "constant" | "none";
   readonly overlap: 0 | 2;

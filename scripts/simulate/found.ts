@@ -3,6 +3,7 @@
  * numbers, so that the rest of a life does not change.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
+import { confirmFails, positionFails, rowFails, wideFails } from "./but-one.ts";
 import {
   type Forms,
   isUnsafe,
@@ -17,7 +18,7 @@ import {
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
-import type { Apart, Step, WorldKind } from "./schedule.ts";
+import type { Added, Apart, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 
 const SECOND = 1_000;
@@ -27,11 +28,6 @@ const DAY = 24 * HOUR;
 const PASS = MINUTE + 5 * SECOND;
 
 const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
-
-/** Steps added to a life: after the other steps, and before them. */
-interface Added extends Apart {
-  first?: Step[];
-}
 
 /** The probability, and what is drawn. */
 interface Found {
@@ -89,6 +85,10 @@ const FOUND: readonly Found[] = [
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
   { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
   { tag: 0x5e7b, shares: { usual: 0.01, hostile: 0.03 }, draw: skewedAfterLoss },
+  { tag: 0xb1de, shares: { usual: 0.01, hostile: 0 }, draw: wideFails },
+  { tag: 0xb2ef, shares: { usual: 0.01, hostile: 0 }, draw: positionFails },
+  { tag: 0xb3f1, shares: { usual: 0.04, hostile: 0 }, draw: confirmFails },
+  { tag: 0xb4a2, shares: { usual: 0.01, hostile: 0 }, draw: rowFails },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {

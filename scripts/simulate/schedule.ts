@@ -494,6 +494,11 @@ export interface Apart {
   steps: Step[];
 }
 
+/** Steps added to a life: after the other steps, and before them. */
+export interface Added extends Apart {
+  first?: Step[];
+}
+
 /**
  * Trouble that shows only to whoever knows what is usual: batches that lack an order, records that lack what they have or have it under
  * another name. Some lists of changes are written later than the orders. Drawn apart as well.

@@ -399,11 +399,11 @@ export class ConfirmBatches {
    */
   #mayCoverLost(batchId: string | null): boolean {
     const { store } = this.#context;
-    const isMarked = loadDelivery(store) !== undefined;
-    if (!confirmNames(this.#form))
-      return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
-    if (!isMarked || batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-    return isNameShared(loadNameUse(store));
+    if (confirmNames(this.#form)) {
+      if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+      return mayBeUnread(store) && isNameShared(loadNameUse(store));
+    }
+    return mayBeUnread(store) || loadUnanswered(store) !== undefined;
   }
 
   /**
@@ -419,6 +419,11 @@ export class ConfirmBatches {
     if (this.#again.has(row.id)) this.#served.set(row.id, { row, pass });
     return this.#again.note(row.id);
   }
+}
+
+/** Whether an answer is missing, or is kept and not read. */
+function mayBeUnread(store: JobContext["store"]): boolean {
+  return loadDelivery(store) !== undefined || countUnread(store).count > 0;
 }
 
 /** Whether the service has answered, or the confirm has not reached it. */

@@ -102,6 +102,30 @@ describe("batches that all have one name", () => {
     },
   );
 
+  it("are not confirmed while an answer is kept that could not be read", async () => {
+    const t = await start();
+    createOrders(t, 2);
+    await t.run("orders");
+    createOrders(t, 4);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const answer = handle(request);
+      if (!request.path.endsWith("/orders")) return answer;
+      service.handle = handle;
+      return { ...answer, body: Buffer.from(answer.body.toString("utf8").replace(/"orders"/, '"entries"')) };
+    };
+    expect(await t.run("orders")).toMatchObject({ error: { code: "answer_shape" } });
+    await t.restart();
+    await t.run("orders");
+    expect(confirmBodies(t)).toHaveLength(1);
+    for (let minutes = 0; minutes < 4; minutes++) {
+      t.clock.advance(60_000);
+      await t.run("orders");
+    }
+    expectComplete(t);
+  });
+
   it("are not shown to be served in full by a part of one that names what it leaves out", async () => {
     const t = await start({ redeliverAfterMs: null });
     createOrders(t, 6);

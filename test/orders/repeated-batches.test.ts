@@ -244,7 +244,8 @@ describe("the same orders under a new batch id each time", () => {
     const t = await startLeased(status);
     await poll(t, 60);
     expect(batchStates(t)).toHaveLength(2);
-    expect(t.leases()).toBeLessThan(70);
+    // Each pass asks once more: others may come behind a batch that is not confirmed.
+    expect(t.leases()).toBeLessThan(130);
     expect(t.rows("SELECT service_batch_id AS id FROM batches ORDER BY id LIMIT 1")).not.toEqual([{ id: '"lease-1"' }]);
   });
 

@@ -331,6 +331,8 @@ function safe(lie: Lie, forms: Forms): Lie {
     BODYLESS.has(status) || body === "nothing new" || body === "contradicted" || body === "stale" || body === "null";
   if (isSuccess && body === "right") return { ...lie, when: "after" };
   if (namesBatches(forms)) return lie;
+  // An earlier batch in another encoding can be read, and is as stale as one of a replica.
+  if (isSuccess && (body === "cp1251" || body === "utf-16")) return { ...lie, when: "after" };
   if (status >= 300 && status < 500 && status !== 408) return { ...lie, when: "before" };
   if (body === "stale") return { ...lie, body: "nothing new", when: "before" };
   if (isSuccess && hidesOrders) return { ...lie, when: "before" };

@@ -12,6 +12,7 @@ import {
   isOfBefore,
   isOlder,
   type Lie,
+  type LieScope,
   lacksValues,
   MINUTE_MS,
   mayLast,
@@ -75,6 +76,8 @@ export class Lies {
   /** Every lie that was told, and of which record: what it said may last there. */
   readonly told: { lie: Lie; record: string | undefined }[] = [];
   readonly #single = new Set<string>();
+  /** From which of these on an import was answered well between two lies: what is refused then may be the record's fault. */
+  #wellFrom = Number.POSITIVE_INFINITY;
 
   begin(lie: Lie, nowMs: number): void {
     const { span } = lie;
@@ -108,7 +111,8 @@ export class Lies {
     for (const each of this.standing) {
       if (each.lie.on !== route.kind || each.left <= 0 || scene.nowMs >= each.untilMs) continue;
       if (typeof each.lie.of === "object" && "feed" in each.lie.of && each.lie.of.feed !== route.feed) continue;
-      const records = recordsOf(route, request, scene.orderIds);
+      const isOfAny = each.lie.on === "confirm" && !isOfOne(each.lie.of);
+      const records = isOfAny ? undefined : recordsOf(route, request, scene.orderIds);
       const record = records === undefined ? undefined : records.find(({ place }) => covers(each.lie, place));
       if (isOlder(each.lie.of) && !asksBefore(request, scene.nowMs - each.lie.of.olderMs)) continue;
       if (records === undefined ? !coversRequest(each.lie, each.met++) : record === undefined) continue;
@@ -138,6 +142,11 @@ export class Lies {
     for (const { name } of recordsOf(route, request, []) ?? []) this.#single.add(name);
   }
 
+  /** An import was answered well, whatever all of them are told. */
+  noteWell(kind: Asked): void {
+    if (kind === "import") this.#wellFrom = Math.min(this.#wellFrom, this.told.length);
+  }
+
   /** The service does not take this record, and says so of it beside others. */
   noteLeftOut(name: string): void {
     this.#single.add(name);
@@ -147,6 +156,8 @@ export class Lies {
   lasting(): ReadonlySet<string> {
     const met = Map.groupBy(this.told, ({ lie }) => lie);
     const names = new Set(this.#single);
+    for (const { lie, record } of this.told.slice(this.#wellFrom))
+      if (lie.on === "import" && record !== undefined) names.add(record);
     for (const [lie, each] of met) {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
       const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
@@ -164,6 +175,12 @@ export class Lies {
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
+  }
+
+  /** Records with which every request fails, and still does. */
+  failing(): ReadonlySet<string> {
+    const standing = new Set(this.standing.map(({ lie }) => lie));
+    return this.namedBy((lie) => lie.span === "for ever" && standing.has(lie));
   }
 
   /** Records of which the service has said something that may last. */
@@ -194,6 +211,10 @@ function covers({ of }: Lie, place: number): boolean {
   return of === "all" || !("nth" in of) || place === of.nth;
 }
 
+function isOfOne(of: LieScope): boolean {
+  return typeof of === "object" && "nth" in of;
+}
+
 /** Whether changes are asked for from before this time. A token says no time. */
 function asksBefore({ path }: SandboxRequest, ms: number): boolean {
   const since = new URLSearchParams(path.split("?")[1]).get("since") ?? "";
@@ -216,8 +237,10 @@ function recordsOf(
     const name = (orderId ?? "").toLowerCase();
     return [{ name, place: Math.max(0, orderIds.indexOf(name)) }];
   }
-  if (kind !== "import") return undefined;
   const text = body.toString("utf8");
+  if (kind === "confirm")
+    return orderIds.flatMap((name, place) => (text.toLowerCase().includes(name) ? [{ name, place }] : []));
+  if (kind !== "import") return undefined;
   return KEYS.flatMap((key, place) => (text.includes(JSON.stringify(key)) ? [{ name: `${feed} ${key}`, place }] : []));
 }
 

@@ -17,6 +17,8 @@ import {
   isSeenAhead,
   missingOrders,
   OWED,
+  ROW_OF,
+  ROWS,
   staleOrders,
   unitOf,
   WAITING,
@@ -580,11 +582,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
     return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
   }
-  if (what !== "rows wait to be pushed") return false;
-  const key = auditor
-    .prepare("SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.id = ?")
-    .pluck()
-    .get(row);
+  if (what !== ROWS) return false;
+  const key = auditor.prepare(ROW_OF).pluck().get(row);
   return lies.lasting().has(String(key));
 }
 

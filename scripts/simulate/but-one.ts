@@ -1,0 +1,125 @@
+/*
+ * Services that answer every question but one, and that one never: what does not depend on its answer is known as early
+ * as ever. Each is drawn with its own random numbers (`found.ts`); how such a life ends, `ending.ts` decides.
+ */
+import { integerBetween, pickOne, type Random } from "../../src/sandbox/random.ts";
+import { type Forms, isUnsafe } from "./forms.ts";
+import type { Lie } from "./hostile/grammar.ts";
+import type { Added, Step } from "./schedule.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const PASS = MINUTE + 5 * SECOND;
+
+const wait = (ms: number): Step => ({ after: ms, do: "wait" });
+const idle = (times: number): Step[] => Array.from({ length: times }, () => wait(PASS));
+const orders = (count: number): Step => ({ after: 0, do: "orders", count });
+const lie = (of: Pick<Lie, "on" | "status" | "of" | "span">): Step => ({
+  after: 0,
+  do: "lie",
+  lie: { body: "text", when: "before", ageMs: 0, retryAfter: null, ...of },
+});
+const change = (random: Random): Step => {
+  const what = pickOne(random, ["status", "lines"] as const);
+  return { after: 2 * SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
+};
+
+const OLDER = { olderMs: 3 * HOUR };
+
+/** A service whose positions are timestamps, and that answers from any of them. */
+function hasRange({ next, sinceAgeMax, limited }: Forms): boolean {
+  return next === "none" && sinceAgeMax === null && limited === "none";
+}
+
+/** Changes from longer ago fail: a gateway is too slow for them, or one of them breaks the list. */
+export function wideFails(random: Random, forms: Forms): Added | undefined {
+  if (!hasRange(forms)) return undefined;
+  const status = pickOne(random, [500, 504]);
+  return {
+    forms,
+    steps: [
+      orders(3),
+      ...idle(2),
+      lie({ on: "updates", status, of: OLDER, span: "for ever" }),
+      { after: 0, do: "night" },
+      ...idle(1),
+      change(random),
+      change(random),
+      ...idle(integerBetween(random, 1, 3)),
+      wait(integerBetween(random, 1, 40) * MINUTE),
+      change(random),
+      ...idle(1),
+    ],
+  };
+}
+
+/** The same at the position itself, after the changes could not be had for hours. */
+export function positionFails(random: Random, forms: Forms): Added | undefined {
+  if (!hasRange(forms) || isUnsafe(forms)) return undefined;
+  const status = pickOne(random, [500, 504]);
+  const outage = { on: "updates", status: 503, of: "all" } as const;
+  return {
+    forms: { ...forms, retention: false },
+    steps: [
+      orders(3),
+      ...idle(2),
+      lie({ ...outage, span: { ms: 5 * HOUR } }),
+      lie({ on: "updates", status, of: OLDER, span: "for ever" }),
+      wait(HOUR),
+      change(random),
+      wait(4 * HOUR + MINUTE),
+      change(random),
+      wait(40 * MINUTE),
+      change(random),
+      ...idle(2),
+      wait(HOUR),
+    ],
+  };
+}
+
+/** One order cannot be confirmed, and a confirm that names it is refused whole. */
+export function confirmFails(random: Random, forms: Forms): Added | undefined {
+  if (isUnsafe(forms) || forms.confirm !== "order_ids" || forms.limited !== "none") return undefined;
+  const status = pickOne(random, [400, 404, 409, 422, 500]);
+  return {
+    forms: {
+      ...forms,
+      ...({ batchId: "none", leases: false, retention: false, confirmIds: null, overlap: 0, twice: "no" } as const),
+      // Changes of an order that is never confirmed are listed as well.
+      scope: "handed-out",
+      // There is room for others beside the order, and they are served although it is not confirmed.
+      ...({ batchSize: Math.max(forms.batchSize, 3), handOut: "next" } as const),
+      // Sooner than the next poll, or behind what is new.
+      redeliver: pickOne(random, [30_000, "cycle"] as const),
+    },
+    first: [
+      lie({ on: "confirm", status, of: { nth: integerBetween(random, 0, 2) }, span: "for ever" }),
+      orders(3),
+      ...idle(3),
+    ],
+    steps: [orders(2), ...idle(2), wait(20 * MINUTE), orders(2), ...idle(2), wait(HOUR)],
+  };
+}
+
+/** One article cannot be imported, and a request with it fails whole. */
+export function rowFails(random: Random, forms: Forms): Added | undefined {
+  if (forms.whole || forms.shared !== "no" || forms.limited !== "none") return undefined;
+  const status = pickOne(random, [500, 500, 502, 504]);
+  const feed = forms.prices && random() < 0.3 ? "prices" : "stocks";
+  const write = (key: number): Step => ({ after: SECOND, do: "write", feed, key, how: "upsert" });
+  const all = [0, 1, 2, 3].map(write);
+  return {
+    forms: { ...forms, chunk: 500 },
+    steps: [
+      ...all,
+      ...idle(2),
+      lie({ on: "import", status, of: { nth: integerBetween(random, 0, 3) }, span: "for ever" }),
+      ...all,
+      ...idle(3),
+      wait(10 * MINUTE),
+      ...all,
+      ...idle(2),
+    ],
+  };
+}
