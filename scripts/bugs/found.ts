@@ -1477,6 +1477,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/confirm/confirm-batches.ts",
   ),
   tested(
+    "test/daemon/gate.test.ts",
+    "a probe that fails for another reason waits as long as one that is refused",
+    { in: "admit", find: "Math.min(windowMs ?? 0, longestMs)", replace: "windowMs ?? 0" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
     "test/confirm/refused-orders.test.ts",
     "an order that was refused alone is named with every later batch",
     { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },

@@ -84,7 +84,7 @@ export class HoldGate {
 
   /**
    * Whether a job of these areas may send requests now; its own name comes last. For a `probe` the hold's next probe is
-   * already postponed, in the database too, so that there is at most one per window whatever happens to it.
+   * already postponed, in the database too, so that there are not many, whatever happens to it.
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
@@ -99,9 +99,11 @@ export class HoldGate {
         held ??= hold;
         leftMs = Math.max(leftMs, this.#leftOf(hold, windowMs));
       }
-      // The wait that the service asked for has passed: a probe that fails for another reason must not cost the longest
-      // wait.
-      else due.push({ hold, windowMs: hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : (windowMs ?? 0) });
+      // A probe that fails for another reason must not cost the longest wait; one that is refused as before sets it again.
+      else {
+        const longestMs = hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : REFUSED_PROBE_MS;
+        due.push({ hold, windowMs: Math.min(windowMs ?? 0, longestMs) });
+      }
     }
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
     if (due.length === 0) return { state: "open" };

@@ -68,6 +68,19 @@ describe("a hold", () => {
   const ORDERS_ALONE = { ...CREDENTIALS, scope: "flow" } as const;
   const PAYMENT = { area: "orders", scope: "area", reason: "payment", probeAfterMs: 30 * MINUTE_MS } as const;
 
+  it("is probed again soon where the probe failed for another reason, and as late as at first where it was refused", async () => {
+    await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders"]);
+    test.clock.advance(30 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+    test.clock.advance(4 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    test.clock.advance(MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+    await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders"]);
+    test.clock.advance(29 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+  });
+
   it("of an area is probed as soon as that of the endpoint whose wait is the shortest, by others than the one with a longer wait", async () => {
     await gate.hold(ORDERS_ALONE, refused, SIGNAL, ["orders"]);
     test.clock.advance(MINUTE_MS);
