@@ -1483,6 +1483,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/daemon/gate.ts",
   ),
   tested(
+    "test/feeds/push-holds.test.ts",
+    "a feed that is refused again and again keeps the others waiting",
+    { in: "runOnce", find: "!isOfAll || this.#refusals > 1", replace: "!isOfAll" },
+    "src/feeds/push-imports.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "a flow that asks during a probe is forgotten when the probe is refused",
+    { in: "hold", find: "new Set(this.#queues.get(key)?.waiting)", replace: "new Set<string>()" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
     "test/confirm/refused-orders.test.ts",
     "an order that was refused alone is named with every later batch",
     { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },

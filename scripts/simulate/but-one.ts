@@ -123,3 +123,34 @@ export function rowFails(random: Random, forms: Forms): Added | undefined {
     ],
   };
 }
+
+/** One endpoint answers nothing any more, and all others answer as ever. */
+export function endpointFails(random: Random, forms: Forms): Added | undefined {
+  if (isUnsafe(forms) || forms.limited !== "none" || forms.retention || forms.whole) return undefined;
+  const on = pickOne(random, ["orders", "updates", "confirm", "status", "import"] as const);
+  const status = pickOne(random, [500, 503, 504, 404, 401, 403, 402]);
+  const feed = forms.prices && random() < 0.5 ? "prices" : "stocks";
+  const of = on === "import" ? ({ feed } as const) : "all";
+  const write = (key: number): Step[] =>
+    (["stocks", "prices"] as const)
+      .filter((each) => each === "stocks" || forms.prices)
+      .map((each) => ({ after: SECOND, do: "write", feed: each, key, how: "upsert" }));
+  const ask = (order: number): Step => ({ after: SECOND, do: "ask", order, status: "accepted" });
+  return {
+    // One batch under several names looks like several that are refused.
+    forms: { ...forms, leases: false },
+    steps: [
+      orders(3),
+      ...write(0),
+      ask(0),
+      ...idle(3),
+      lie({ on, status, of, span: "for ever" }),
+      ...[change(random), change(random), orders(1), ...write(1), ask(1)],
+      ...idle(2),
+      wait(20 * MINUTE),
+      ...[change(random), orders(1), ...write(2), ask(2)],
+      ...idle(2),
+      wait(40 * MINUTE),
+    ],
+  };
+}

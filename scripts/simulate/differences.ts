@@ -31,6 +31,8 @@ const READS = "reads are owed";
 export const WAITING = "statuses wait";
 export const ROWS = "rows wait to be pushed";
 const CONFIRMS = "confirms are owed";
+const OPEN = "a hand-out is open";
+const HOLDS = "holds stand";
 /**
  * The order is answered with an older version than the stored one: that counts once it was answered so for a day, and until then says nothing.
  * A request may wait for the read itself or, where that version is cancelled, for the read that a change has asked for.
@@ -51,9 +53,9 @@ export const OWED: readonly [sql: string, what: string][] = [
     WAITING,
   ],
   ["SELECT id FROM feed_outbox WHERE state <> 'refused'", ROWS],
-  ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", "a hand-out is open"],
+  ["SELECT opened_at FROM pull_mark WHERE lost = 1 OR is_open = 1", OPEN],
   // A hold that ends with the next request stands where nobody has anything to ask, or asks only at night.
-  ["SELECT area || ' ' || reason FROM holds WHERE area NOT IN ('statuses', 'reconcile')", "holds stand"],
+  ["SELECT area || ' ' || reason FROM holds WHERE area NOT IN ('statuses', 'reconcile')", HOLDS],
 ];
 
 /** Everything in which the disk is not yet what the service and the ERP say. */
@@ -72,20 +74,51 @@ export function differencesOf(world: World): Difference[] {
   const failing = world.lies.failing();
   const isOfOne = (what: string) => [...failing].some((name) => what.startsWith(`${name}:`));
   const pushed = pushes.differences().flatMap((what) => (isOfOne(what) ? [] : [{ what, ...always }]));
-  return [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)];
+  return withoutDown(world, [...owed, ...pushed, ...missingOrders(world), ...staleOrders(world)]);
+}
+
+/** What does not depend on an endpoint that answers nothing any more. */
+function withoutDown({ lies, forms }: World, differences: Difference[]): Difference[] {
+  const { down } = lies;
+  // A batch is served until it is confirmed, or behind it no others come.
+  const isServed = !down.has("orders") && (!down.has("confirm") || forms.redeliver === "cycle");
+  return differences.filter(({ what, orderId }) => {
+    if (what.startsWith("not stored")) return isServed;
+    if (orderId !== undefined) return !down.has("updates");
+    return ![...down].some((each) => what.startsWith(`${each} `));
+  });
 }
 
 /** Whether it waits for the one record with which every request fails. A status may wait for its order's confirm. */
 export function isOfFailing({ auditor, lies }: World, what: string, row: unknown): boolean {
   const failing = [...lies.failing()];
+  const { down } = lies;
+  if (DOWN_OF[what]?.some((each) => down.has(each))) return true;
+  if (what === HOLDS) return [...down].some((each) => AREAS_OF[each]?.test(String(row)));
   const sql = FAILING_OF[what];
-  if (failing.length === 0 || sql === undefined) return false;
+  if ((failing.length === 0 && down.size === 0) || sql === undefined) return false;
   const text = String(auditor.prepare(sql).pluck().get(row)).toLowerCase();
+  if (what === ROWS && [...down].some((feed) => text.startsWith(`${feed} `))) return true;
   return failing.some((name) => (what === ROWS ? text === name.toLowerCase() : text.includes(name)));
 }
 
 export const ROW_OF =
   "SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.id = ?";
+/** What waits while an endpoint is down. */
+const DOWN_OF: Readonly<Record<string, readonly string[]>> = {
+  [CONFIRMS]: ["confirm", "orders"],
+  // The order may be missing here, or the service accepts no status of one that is not confirmed.
+  [WAITING]: ["status", "orders", "confirm"],
+  [OPEN]: ["orders", "confirm"],
+};
+/** Areas and flows that may be held for it. */
+const AREAS_OF: Readonly<Record<string, RegExp>> = {
+  orders: /^orders /,
+  confirm: /^orders /,
+  updates: /^updates /,
+  stocks: /^(imports|stocks) /,
+  prices: /^(imports|prices) /,
+};
 const FAILING_OF: Readonly<Record<string, string>> = {
   [CONFIRMS]: "SELECT order_ids FROM batches WHERE id = ?",
   [WAITING]: "SELECT order_id FROM status_requests WHERE id = ?",

@@ -67,6 +67,7 @@ export async function end(world: World): Promise<Losses> {
 
 /** Whether a batch has lost its orders, or is the service's usual empty answer, is known only after an hour. */
 async function waitForEmpty(world: World): Promise<void> {
+  if (world.lies.down.size > 0) return;
   for (let hours = 0; hours < EMPTY_HOURS_MAX && world.service.hasEmptyBatch; hours++) {
     await world.time.pass(2 * MINUTE_MS);
     world.isTicking = false;

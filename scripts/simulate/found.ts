@@ -3,7 +3,7 @@
  * numbers, so that the rest of a life does not change.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
-import { confirmFails, positionFails, rowFails, wideFails } from "./but-one.ts";
+import { confirmFails, endpointFails, positionFails, rowFails, wideFails } from "./but-one.ts";
 import {
   type Forms,
   isUnsafe,
@@ -89,6 +89,7 @@ const FOUND: readonly Found[] = [
   { tag: 0xb2ef, shares: { usual: 0.01, hostile: 0 }, draw: positionFails },
   { tag: 0xb3f1, shares: { usual: 0.04, hostile: 0 }, draw: confirmFails },
   { tag: 0xb4a2, shares: { usual: 0.01, hostile: 0 }, draw: rowFails },
+  { tag: 0xb5c3, shares: { usual: 0.02, hostile: 0 }, draw: endpointFails },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {

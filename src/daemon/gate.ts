@@ -306,8 +306,11 @@ export class HoldGate {
       this.#queues.delete(keyOf(hold));
       this.#forgetOwn(hold);
     }
+    // Flows that asked while the probe was under way wait for the next one.
+    const waiting = new Set(this.#queues.get(key)?.waiting);
+    waiting.delete(flowOf(areas));
     if (!isProbeRefused) this.#queues.delete(key);
-    else this.#queues.set(key, { refused: flowOf(areas), waiting: new Set() });
+    else this.#queues.set(key, { refused: flowOf(areas), waiting });
     if (waitMs !== null) {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
       this.#requestedUntilMs.set(key, clock.monotonicMs() + waitMs);

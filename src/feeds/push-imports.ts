@@ -88,6 +88,8 @@ export class PushImports implements Job {
   #limits: SendLimits | undefined;
   /** The last pass failed in a way that concerns only this feed: others do not wait for it. */
   #hasFailed = false;
+  /** Passes in a row that ended with an answer that holds all feeds. */
+  #refusals = 0;
   /** In the last pass files changed between their check and their request, and their rows waited for another check. */
   #isStale = false;
   /** Monotonic time before which no quarantined row is retried. */
@@ -166,11 +168,15 @@ export class PushImports implements Job {
     try {
       const isEmptied = await this.#push(pass);
       this.#hasFailed = false;
+      this.#refusals = 0;
       return { outcome: isEmptied ? "done" : "more", counts: pass.counts, ...this.#nextDue() };
     } catch (error) {
       this.#changes.forgetScan();
       const hold = planHold(error, this.name);
-      this.#hasFailed = hold === undefined || hold.area === this.name;
+      const isOfAll = hold !== undefined && hold.area !== this.name;
+      this.#refusals = isOfAll ? this.#refusals + 1 : 0;
+      // What holds all feeds is over for the first of them first; one that is refused again may be the only one.
+      this.#hasFailed = !isOfAll || this.#refusals > 1;
       // The end of a request may not have been stored: the next pass sets times relative to then.
       this.#areClocksSet = false;
       if (!pass.trial.hasAccepted || signal.aborted) throw error;

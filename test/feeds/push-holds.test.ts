@@ -81,6 +81,26 @@ describe("an unpaid subscription", () => {
     );
   });
 
+  it("ends for the other feeds where one is refused again and again", async () => {
+    const { erp, minute, requests, sandbox, site } = await startFeeds({
+      settings: ALL_FEEDS,
+      arm: ["stocks", "prices"],
+    });
+    sandbox.service.setOptions({ paid: false });
+    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 1); INSERT INTO prices (sku, price) VALUES ('A', 1)");
+    await minute("stocks", "prices");
+    sandbox.service.setOptions({ paid: true });
+    sandbox.faults.add({
+      match: { path: "import", feed: "stocks" },
+      when: "before",
+      do: { kind: "status", status: 401 },
+      times: "forever",
+    });
+    for (let passed = 0; passed < 60; passed++) await minute("stocks", "prices");
+    expect(site("prices")).toEqual({ A: { sku: "A", price_type: "", price: 1 } });
+    expect(requests().filter(({ feed }) => feed === "stocks").length).toBeLessThan(12);
+  });
+
   itWhole("lets no feed without work use up the probe", async () => {
     const { erp, run, minute, holds, sandbox, clock } = await startFeeds({
       settings: ALL_FEEDS,

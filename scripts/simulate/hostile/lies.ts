@@ -183,6 +183,14 @@ export class Lies {
     return this.namedBy((lie) => lie.span === "for ever" && standing.has(lie));
   }
 
+  /** Endpoints and feeds that answer nothing any more. */
+  get down(): ReadonlySet<string> {
+    const lasting = this.standing.flatMap(({ lie }) => (lie.span === "for ever" ? [lie] : []));
+    return new Set(
+      lasting.flatMap(({ on, of }) => (of === "all" ? [on] : typeof of === "object" && "feed" in of ? [of.feed] : [])),
+    );
+  }
+
   /** Records of which the service has said something that may last. */
   namedBy(which: (lie: Lie) => boolean): ReadonlySet<string> {
     return new Set(this.told.filter(({ lie }) => which(lie)).flatMap(({ record }) => record ?? []));
