@@ -19,7 +19,8 @@ const POLLS_MAX = 15;
 const LATE_LOOKS = 12;
 /** Some requests for one order, each of which ends only after a day. */
 const REFUSED_HOURS_MAX = 120;
-const EMPTY_HOURS_MAX = 6;
+/** After a day, and the hour of the batch, an empty answer of a form that none had before is usual. */
+const EMPTY_HOURS_MAX = 27;
 /** A pass that takes longer is stuck. */
 const SECONDS_MAX = 600;
 

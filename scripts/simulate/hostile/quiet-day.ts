@@ -570,6 +570,8 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   if (what === WAITING) {
     const orderId = orderOfRequest(world, row);
     // An absurd record is served as it stands, and shows no status that was carried out from a queue; nor does one that the queue refused.
+    // It waits for its order, whose absurd record is in quarantine.
+    if (versions.odd.has(orderId) && auditor.prepare(IS_HERE).get(orderId) === undefined) return true;
     const isUnshown = statuses.wasQueued(orderId, { isInVain: !versions.odd.has(orderId) });
     if (isUnshown || lies.lasting().has(orderId)) return true;
     // Nor one to which it was moved on at once. The answers name that status, the order the one of before: until it was repeated after an hour and a
@@ -587,6 +589,7 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   return lies.lasting().has(String(key));
 }
 
+const IS_HERE = "SELECT 1 FROM orders WHERE order_id = ?";
 const AHEAD_OF = `SELECT max(e.id) FROM status_requests r JOIN status_requests e ON lower(e.order_id) = lower(r.order_id)
   AND e.id < r.id AND e.state = 'sending' WHERE r.id = ?`;
 
