@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
-import { orderCount } from "../support/pull.ts";
+import { createOrders, orderCount } from "../support/pull.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
@@ -94,6 +94,30 @@ describe("a confirm that the service refuses because of one order", () => {
     // The order alone is served again.
     expect(t.refused() - before).toBeLessThanOrEqual(1);
     expect(unconfirmed(t)).toContain(bad);
+  });
+
+  it("keeps nothing back of a service that serves the order first at every poll, alone", async () => {
+    const options = { handOut: "next", redeliverAfterMs: MINUTE_MS / 2, batchSize: 2, batchIdKind: "none" } as const;
+    const t = await startTestBridge({
+      settings: SETTINGS,
+      sandbox: { options: { ...options, confirmForm: "order_ids" } },
+    });
+    const [bad = ""] = createOrders(t, 1);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const isBad = request.path.endsWith("/confirm") && request.body.includes(bad);
+      const answer = handle(isBad ? { ...request, path: "/nowhere" } : request);
+      return isBad ? { ...answer, status: 422 } : answer;
+    };
+    await t.run("orders");
+    createOrders(t, 5);
+    for (let polls = 0; polls < 2; polls++) {
+      t.clock.advance(MINUTE_MS);
+      await t.run("orders");
+    }
+    expect(orderCount(t)).toBe(6);
+    expect(unconfirmed(t)).toEqual([bad]);
   });
 
   itWhole("is divided by few requests where the service refuses every order, and stays whole", async () => {

@@ -558,6 +558,9 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   const { auditor, erp, lies, versions, forms, service, statuses } = world;
   // Behind positions of the service's own no order is looked for because of a full page of one timestamp.
   if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
+  // Behind a page that one absurd record fills no change is certain.
+  if (what === "a hold stands" && String(row).startsWith("updates cut"))
+    return isBehindUntold(world, service.now() - DAY_MS);
   // An endpoint with a limit of its own asks to wait whenever more is wanted of it.
   if (what === "a hold stands" && forms.limited !== "none" && / rate limit /.test(String(row))) return true;
   // An order that is always refused, or asks to wait, ends the comparison of a night. The daemon goes on after it soon, cron the
