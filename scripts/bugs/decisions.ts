@@ -753,7 +753,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/updates/unnamed-changes.test.ts",
     "changes that name no order wait for ever where the service does not go back to them",
     { in: "#fillBack", find: "await this.#cuts.readAll(pass.signal);", replace: "" },
-    "src/updates/follow-updates.ts",
+    "src/updates/looks/read-wide.ts",
   ),
   tested(
     "test/updates/set-back.test.ts",

@@ -5,32 +5,32 @@
  */
 
 import { CompletenessCheck, UnusualEmptyError } from "../completeness/check-completeness.ts";
-import { deleteMeta, loadMeta, saveMeta } from "../database/meta.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark, SWEEP_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
-import { asError, BridgeError } from "../platform/errors.ts";
+import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstoredChanges } from "../records/unstored-records.ts";
 import { loadCut } from "./cuts/cut-rows.ts";
 import { FindCutChanges } from "./cuts/find-cut-changes.ts";
 import { type Found, planCut } from "./cuts/plan-cut.ts";
-import { failBackfill, loadBackfill } from "./looks/backfill.ts";
 import { isLookBackDue, requestLookBack } from "./looks/look-back.ts";
-import { LookNear, planAhead } from "./looks/look-near.ts";
+import { planAhead } from "./looks/look-near.ts";
 import { LookOther } from "./looks/look-other.ts";
-import { isToken, liesAhead, planFirstAsk, planSweep } from "./pages/follow.ts";
+import { ReadWide } from "./looks/read-wide.ts";
+import { isToken, liesAhead, planSweep } from "./pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
 import { JudgePages } from "./pages/judge-pages.ts";
 import { planPosition } from "./pages/plan-position.ts";
 import { ReadPages } from "./pages/read-pages.ts";
-import { type Backfilled, loadRest, type Rest } from "./pages/rest-rows.ts";
+import { type Backfilled, loadRest } from "./pages/rest-rows.ts";
 import { isPositionRefused } from "./pages/since-limits.ts";
 import { endEqualTimestamps, findEqualServed } from "./pages/step-over.ts";
 import { type PassEnd, StorePass } from "./pages/store-pass.ts";
-import { endWideFailure, isWideDue, loadWideFailure, narrow, noteWideFailure } from "./pages/wide-failure.ts";
+import { loadWideFailure } from "./pages/wide-failure.ts";
 import type { ReadOrders } from "./reads/read-orders.ts";
 import type { Learned } from "./times/learn-form.ts";
 
@@ -71,8 +71,7 @@ export class FollowUpdates implements Job {
   readonly #stored: StorePass;
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
-  readonly #near: LookNear;
-  readonly #other: LookOther;
+  readonly #wide: ReadWide;
   /** An error ended the pass during a wide read: the next pass continues it first. */
   #isWideNext = false;
   /** An error ended the pass while it followed changes: the next pass reads queued orders first. */
@@ -92,8 +91,9 @@ export class FollowUpdates implements Job {
     this.#stored = new StorePass(context, options, { cuts: this.#cuts, signature: this.#signature });
     this.#pages = new ReadPages(context, options, { completeness: this.#completeness, stored: this.#stored });
     this.#judge = new JudgePages(context, follow.timezone, this.#pages);
-    this.#other = new LookOther(context, follow, { pages: this.#pages, stored: this.#stored });
-    this.#near = new LookNear(context, follow, (pass) => this.#readAndStore(pass));
+    const other = new LookOther(context, follow, { pages: this.#pages, stored: this.#stored });
+    const readAndStore = (pass: Pass) => this.#readAndStore(pass);
+    this.#wide = new ReadWide(context, options, { cuts: this.#cuts, other, readAndStore });
   }
 
   /** The next pass re-polls a wide window, for changes that were listed late. */
@@ -161,7 +161,7 @@ export class FollowUpdates implements Job {
     const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
     this.#isWideNext = false;
     if (rest === undefined) return;
-    await this.#try(trouble, async () => await this.#readWide(rest, { counts, signal }));
+    await this.#try(trouble, async () => await this.#wide.readFurther(rest, { counts, signal }));
     await this.#readQueued(trouble, { counts, signal });
   }
 
@@ -212,90 +212,12 @@ export class FollowUpdates implements Job {
     const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
     const isFirst = sweptAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
-    const isComplete = await (isSweep ? this.#tryWide(pass) : this.#readInBoth(pass));
+    const isComplete = await (isSweep ? this.#wide.readRange(pass) : this.#wide.readInBoth(pass));
     // New changes first, then the rest of a wide re-poll that was too large for one pass.
     if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
     if (!isComplete) return { isComplete };
-    const wide = await this.#planWide(pass, { due, sweepRest });
+    const wide = await this.#wide.plan(pass, { due, sweepRest });
     return wide === undefined ? { isComplete } : { isComplete, wide };
-  }
-
-  /** What is read further back, after new changes. */
-  async #planWide(
-    pass: Pass,
-    { due, sweepRest }: { due: number | undefined; sweepRest: Rest | undefined },
-  ): Promise<(() => Promise<boolean>) | undefined> {
-    const { store, clock } = this.#context;
-    const { counts, signal } = pass;
-    const failure = loadWideFailure(store);
-    if (failure !== undefined && due === undefined && sweepRest === undefined)
-      await commit(this.#context, signal, () => endWideFailure(store));
-    const isWaiting = failure !== undefined && !isWideDue(failure, clock.monotonicMs());
-    if (failure !== undefined && due !== undefined && !isWaiting)
-      return async () => await this.#sweepAgain(pass, narrow(failure, due, this.#options.follow.overlapMs));
-    if (sweepRest !== undefined && isWaiting) return undefined;
-    if (sweepRest !== undefined || loadBackfill(store) !== undefined)
-      return async () => await this.#readWide(sweepRest, { counts, signal });
-    return this.#near.isDue(pass) ? async () => await this.#near.look({ counts, signal }) : undefined;
-  }
-
-  /** A wide re-poll that failed before. */
-  async #sweepAgain({ counts, signal }: Pass, overlapMs: number): Promise<boolean> {
-    const { follow } = this.#options;
-    const watermark = loadWatermark(this.#context.store, UPDATES_STREAM);
-    const rules = { ...follow, overlapMs };
-    const again = { counts, signal, rules, watermark, rest: undefined, isSweep: true, isFirst: false };
-    return await this.#tryWide(beginPass(this.#context, follow, again));
-  }
-
-  /** A wide re-poll, or the rest of one. */
-  async #tryWide(pass: Pass): Promise<boolean> {
-    const { store } = this.#context;
-    try {
-      const isComplete = await (pass.rest === undefined ? this.#readInBoth(pass) : this.#readAndStore(pass));
-      await commit(this.#context, pass.signal, () => {
-        if (pass.rest === undefined) deleteMeta(store, "sweep_wanted");
-        if (isComplete) endWideFailure(store);
-      });
-      return isComplete;
-    } catch (error) {
-      if (isOfRange(error)) await commit(this.#context, pass.signal, () => noteWideFailure(this.#context));
-      throw error;
-    }
-  }
-
-  /** Requests in the position's form; where timestamps are served in another form too, now and then in that one. */
-  async #readInBoth(pass: Pass): Promise<boolean> {
-    // A service with tokens may use digits that look like a time in another form.
-    const hasTokens = this.#options.rules.next !== null;
-    let isComplete: boolean;
-    try {
-      isComplete = await this.#readAndStore(pass);
-    } catch (error) {
-      if (!hasTokens && isPositionRefused(error)) await this.#other.look(pass, { isRefused: true });
-      throw error;
-    }
-    if (isComplete && !hasTokens) await this.#other.look(pass);
-    return isComplete;
-  }
-
-  /** Reads the rest of a wide re-poll, or a backfill. */
-  async #readWide(sweepRest: Rest | undefined, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
-    const { store } = this.#context;
-    const { follow } = this.#options;
-    const { from: backfill, isOwn = false } = (sweepRest === undefined ? loadBackfill(store) : undefined) ?? {};
-    const now = loadWatermark(store, UPDATES_STREAM);
-    const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
-    const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
-    if (backfill === undefined) return await this.#tryWide(older);
-    older.rest = {
-      asked: planFirstAsk(
-        { watermark: backfill, serviceNow: undefined, form: older.learned.form },
-        { ...follow, overlapMs: 0 },
-      ),
-      begunAt: undefined,
-    };
-    return await this.#fillBack(older, isOwn);
   }
 
   /** Requests the changes again that named no order. */
@@ -303,28 +225,6 @@ export class FollowUpdates implements Job {
     const { store, clock } = this.#context;
     if (!isLookBackDue(store, clock.nowMs())) return;
     await commit(this.#context, signal, () => requestLookBack(store, isoTime(clock.nowMs())));
-  }
-
-  async #fillBack(pass: Pass, isOwn: boolean): Promise<boolean> {
-    const { store, log } = this.#context;
-    try {
-      return await this.#readAndStore(pass);
-    } catch (error) {
-      if (stopsPass(error)) throw error;
-      if (isPositionRefused(error)) {
-        if (isOwn) {
-          await this.#cuts.readAll(pass.signal);
-          return true;
-        }
-        throw new BridgeError("request_refused", m.updates.backfillTooFar({ from: pass.backfill ?? "" }), {
-          hint: m.updates.backfillNearer,
-          cause: error,
-        });
-      }
-      const isGivenUp = await commit(this.#context, pass.signal, () => failBackfill(store));
-      if (isGivenUp) log.warn({}, m.updates.backfillGivenUp);
-      throw error;
-    }
   }
 
   /**
@@ -447,11 +347,6 @@ export class FollowUpdates implements Job {
     }
     this.#isLogged.ahead = isAhead;
   }
-}
-
-/** Whether another range may be answered. */
-function isOfRange(error: unknown): boolean {
-  return error instanceof BridgeError && (error.code === "timed_out" || !stopsPass(error));
 }
 
 /** Whether the pass has read all changes from the watermark on. */
