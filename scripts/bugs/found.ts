@@ -1473,8 +1473,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/reused-names.test.ts",
     "a shared name is confirmed while an answer is kept that may have had it",
-    { in: "mayBeUnread", find: "|| countUnread(store).count > 0", replace: "" },
-    "src/confirm/confirm-batches.ts",
+    { of: "hasUnreadOf", does: "return false;" },
+    "src/batches/kept-rows.ts",
   ),
   tested(
     "test/daemon/gate.test.ts",
@@ -1485,13 +1485,19 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-holds.test.ts",
     "a feed that is refused again and again keeps the others waiting",
-    { in: "runOnce", find: "!isOfAll || this.#refusals > 1", replace: "!isOfAll" },
-    "src/feeds/push-imports.ts",
+    { of: "wasProbeRefused", does: "return false;" },
+    "src/pass/refused-probes.ts",
   ),
   tested(
     "test/daemon/gate.test.ts",
     "a flow that asks during a probe is forgotten when the probe is refused",
     { in: "hold", find: "new Set(this.#queues.get(key)?.waiting)", replace: "new Set<string>()" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "after a start the flow that is refused takes every probe from the others",
+    { in: "#queueOf", find: "refused === undefined", replace: "true" },
     "src/daemon/gate.ts",
   ),
   tested(

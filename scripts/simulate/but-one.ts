@@ -4,7 +4,7 @@
  */
 import { integerBetween, pickOne, type Random } from "../../src/sandbox/random.ts";
 import { type Forms, isUnsafe } from "./forms.ts";
-import type { Lie } from "./hostile/grammar.ts";
+import { type Lie, SILENCE } from "./hostile/grammar.ts";
 import type { Added, Step } from "./schedule.ts";
 
 const SECOND = 1_000;
@@ -15,7 +15,7 @@ const PASS = MINUTE + 5 * SECOND;
 const wait = (ms: number): Step => ({ after: ms, do: "wait" });
 const idle = (times: number): Step[] => Array.from({ length: times }, () => wait(PASS));
 const orders = (count: number): Step => ({ after: 0, do: "orders", count });
-const lie = (of: Pick<Lie, "on" | "status" | "of" | "span">): Step => ({
+const lie = (of: Pick<Lie, "on" | "status" | "of" | "span"> & Partial<Lie>): Step => ({
   after: 0,
   do: "lie",
   lie: { body: "text", when: "before", ageMs: 0, retryAfter: null, ...of },
@@ -128,7 +128,9 @@ export function rowFails(random: Random, forms: Forms): Added | undefined {
 export function endpointFails(random: Random, forms: Forms): Added | undefined {
   if (isUnsafe(forms) || forms.limited !== "none" || forms.retention || forms.whole) return undefined;
   const on = pickOne(random, ["orders", "updates", "confirm", "status", "import"] as const);
-  const status = pickOne(random, [500, 503, 504, 404, 401, 403, 402]);
+  const status = pickOne(random, [500, 503, 504, 404, 401, 403, 402, 429, 200, SILENCE]);
+  const retryAfter = status === 429 ? pickOne(random, [null, "30", "600"]) : null;
+  const body = status === 200 ? "html" : "text";
   const feed = forms.prices && random() < 0.5 ? "prices" : "stocks";
   const of = on === "import" ? ({ feed } as const) : "all";
   const write = (key: number): Step[] =>
@@ -144,7 +146,7 @@ export function endpointFails(random: Random, forms: Forms): Added | undefined {
       ...write(0),
       ask(0),
       ...idle(3),
-      lie({ on, status, of, span: "for ever" }),
+      lie({ on, status, of, span: "for ever", body, retryAfter }),
       ...[change(random), change(random), orders(1), ...write(1), ask(1)],
       ...idle(2),
       wait(20 * MINUTE),

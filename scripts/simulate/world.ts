@@ -10,7 +10,16 @@ import { CREDENTIALS, type Written } from "./configurations.ts";
 import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
 import { type Forms, serviceOptions } from "./forms.ts";
-import { isCached, isOfBefore, type Lie, lacksValues, nameOfScope, OTHERWISE, queuedForMs } from "./hostile/grammar.ts";
+import {
+  isCached,
+  isOfBefore,
+  type Lie,
+  lacksValues,
+  nameOfScope,
+  OTHERWISE,
+  queuedForMs,
+  SILENCE,
+} from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DeliveryInvariants } from "./invariants/deliveries.ts";
@@ -470,6 +479,7 @@ export class World implements Scene, Line, CommitHooks {
       // Whether a page without orders is the end of its batch nobody can tell: what lies about batches begins with their first page.
       const lie = isLaterPage(route) ? undefined : this.lies.take(route, request, scene);
       if (lie !== undefined) this.#countLie(lie);
+      if (lie?.status === SILENCE) return { kind: "silence", when: "before" };
       if (lie?.body === "queued") this.statuses.noteTaken(request);
       return lie === undefined ? this.#limit(kind) : { kind: "lie", lie };
     }

@@ -51,6 +51,13 @@ export function countUnread(store: Store): { count: number; bytes: number } {
   );
 }
 
+/** Whether an answer of the account, or of one that is not known, is kept that could not be read. */
+export function hasUnreadOf(store: Store, account: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM batches INDEXED BY batches_unread
+    WHERE state = 'unread' AND (account IS NULL OR account = ?))`;
+  return onlyValue<number>(store, sql, account) === 1;
+}
+
 /** For so long a newer body of the same orders does not replace the kept one. */
 const KEPT_ANEW = "-1 hour";
 

@@ -1,6 +1,6 @@
 import { type BatchRow, hasUnjournaled, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
-import { countUnread } from "../batches/kept-rows.ts";
+import { countUnread, hasUnreadOf } from "../batches/kept-rows.ts";
 import { count, type PullPass, type StoredBatch } from "../batches/pull-pass.ts";
 import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Message } from "../messages/message.ts";
@@ -399,11 +399,11 @@ export class ConfirmBatches {
    */
   #mayCoverLost(batchId: string | null): boolean {
     const { store } = this.#context;
-    if (confirmNames(this.#form)) {
-      if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-      return mayBeUnread(store) && isNameShared(loadNameUse(store));
-    }
-    return mayBeUnread(store) || loadUnanswered(store) !== undefined;
+    const isMarked = loadDelivery(store) !== undefined;
+    if (!confirmNames(this.#form))
+      return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
+    if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+    return (isMarked || hasUnreadOf(store, this.#account)) && isNameShared(loadNameUse(store));
   }
 
   /**
@@ -419,11 +419,6 @@ export class ConfirmBatches {
     if (this.#again.has(row.id)) this.#served.set(row.id, { row, pass });
     return this.#again.note(row.id);
   }
-}
-
-/** Whether an answer is missing, or is kept and not read. */
-function mayBeUnread(store: JobContext["store"]): boolean {
-  return loadDelivery(store) !== undefined || countUnread(store).count > 0;
 }
 
 /** Whether the service has answered, or the confirm has not reached it. */

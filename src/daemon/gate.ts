@@ -24,7 +24,9 @@ import {
   type Verdict,
 } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
+import { AREA_FLOWS, JOB_NAMES, type JobName } from "../pass/job-names.ts";
+import { loadRefusedProbe, saveRefusedProbe } from "../pass/refused-probes.ts";
+import { isFlowEnabled } from "../pass/runs.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
@@ -48,6 +50,16 @@ const OTHERS_FIRST_MS = 5 * 60_000;
 /** A job that left a probe to others asks again after so long. */
 const YIELDED_MS = 60_000;
 
+/** After a start it is not known which flows have waited, and from cron they come one after the other. */
+const RECALLED_FIRST_MS = 15 * 60_000;
+
+interface Queue {
+  refused: string;
+  waiting: Set<string>;
+  /** How long after it is due a probe is left to those that wait. */
+  firstMs: number;
+}
+
 export type Admission =
   | { state: "open" }
   /** One pass may try whether these holds are over; `holds` are as before their next probe was postponed. */
@@ -70,7 +82,7 @@ export class HoldGate {
   /** Until when a flow leaves all probes of a hold to others, because its own refusal asks for longer waits; by hold and flow. */
   readonly #ownUntilMs = new Map<string, number>();
   /** By hold of an area: the flow whose probe was refused last, and the flows that have waited since. */
-  readonly #queues = new Map<string, { refused: string; waiting: Set<string> }>();
+  readonly #queues = new Map<string, Queue>();
   /** By hold: the flow that was refused since the hold's last probe began; that probe does not cover it. */
   readonly #refusedSince = new Map<string, { flow: string; row: HoldRow }>();
   /** The last answer to each flow, by area and flow. */
@@ -171,7 +183,7 @@ export class HoldGate {
     const { holds } = admission;
     const longer = holds.flatMap((hold) => this.#listLonger(hold));
     await commit(this.#context, signal, () => {
-      for (const hold of holds) deleteHold(this.#context.store, hold.area, hold.reason);
+      for (const hold of holds) this.#end(hold);
       for (const { row } of longer) saveHold(this.#context.store, row);
       for (const hold of holds) {
         const refused = this.#refusedSince.get(keyOf(hold));
@@ -214,12 +226,18 @@ export class HoldGate {
       .filter((hold) => hold.reason === "rate limit" || this.#hasNothing(hold));
     if (over.length === 0) return;
     await commit(this.#context, signal, () => {
-      for (const { area, reason } of over) deleteHold(this.#context.store, area, reason);
+      for (const hold of over) this.#end(hold);
     });
     for (const hold of over) {
       for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
       this.#forgetOwn(hold);
     }
+  }
+
+  #end(hold: HoldRow): void {
+    const { store } = this.#context;
+    deleteHold(store, hold.area, hold.reason);
+    saveRefusedProbe(store, hold, undefined);
   }
 
   #hasNothing({ area, scope }: HoldRow): boolean {
@@ -310,7 +328,7 @@ export class HoldGate {
     const waiting = new Set(this.#queues.get(key)?.waiting);
     waiting.delete(flowOf(areas));
     if (!isProbeRefused) this.#queues.delete(key);
-    else this.#queues.set(key, { refused: flowOf(areas), waiting });
+    else this.#queues.set(key, { refused: flowOf(areas), waiting, firstMs: OTHERS_FIRST_MS });
     if (waitMs !== null) {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
       this.#requestedUntilMs.set(key, clock.monotonicMs() + waitMs);
@@ -321,6 +339,7 @@ export class HoldGate {
       await commit(this.#context, signal, () => {
         for (const hold of replaced) deleteHold(store, hold.area, hold.reason);
         saveHold(store, row);
+        saveRefusedProbe(store, row, isProbeRefused ? flowOf(areas) : undefined);
       });
       this.#unsaved.delete(key);
     } catch {
@@ -367,15 +386,28 @@ export class HoldGate {
     if (windowMs === null || hold.nextProbeAt === null) return true;
     const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
     const flow = flowOf(areas);
-    const queue = this.#queues.get(keyOf(hold));
+    const queue = this.#queueOf(hold);
     // The flow that was refused last must not take every probe from flows that may be accepted.
-    const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -OTHERS_FIRST_MS;
+    const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -queue.firstMs;
     const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
     const ownUntilMs = this.#ownUntilMs.get(`${keyOf(hold)}\n${flow}`) ?? 0;
     const isOwn = ownUntilMs > this.#context.clock.monotonicMs();
     const isWaiting = waitMs > 0 || isYielding || isOwn || untilMs > this.#context.clock.monotonicMs();
     if (isWaiting && queue !== undefined && queue.refused !== flow) queue.waiting.add(flow);
     return isWaiting;
+  }
+
+  /** After a start, any other flow of the area may wait that has something to ask. */
+  #queueOf(hold: HoldRow): Queue | undefined {
+    const { store } = this.#context;
+    const known = this.#queues.get(keyOf(hold));
+    const refused = known === undefined && hold.scope === "area" ? loadRefusedProbe(store, hold) : undefined;
+    if (refused === undefined) return known;
+    const flows = AREA_FLOWS[hold.area as Area] ?? [];
+    const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && isWaiting(store, flow));
+    const queue = { refused, waiting: new Set<string>(waiting), firstMs: RECALLED_FIRST_MS };
+    this.#queues.set(keyOf(hold), queue);
+    return queue;
   }
 
   /** The holds that stop a job of these areas, with the time between two probes; null: only a person ends the hold. */
@@ -448,6 +480,12 @@ export class HoldGate {
     }
     return probeAt - clock.monotonicMs();
   }
+}
+
+/** Whether a flow that runs has something to send, or asks at every pass. */
+function isWaiting(store: JobContext["store"], flow: JobName): boolean {
+  if (!isFlowEnabled(store, flow)) return false;
+  return flow === "orders" || flow === "updates" || loadWorkLeft(store, flow).left !== 0;
 }
 
 /** The last of a job's areas is its own name. */

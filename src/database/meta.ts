@@ -59,6 +59,7 @@ export type MetaKey =
   | "planned"
   | "sweep_wanted"
   | "wide_failed"
+  | "refused_probes"
   | "waiting_statuses"
   | RestKey;
 

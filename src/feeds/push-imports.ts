@@ -13,6 +13,7 @@ import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { releaseQuarantined } from "../pass/quarantine-rows.ts";
+import { wasProbeRefused } from "../pass/refused-probes.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
@@ -88,8 +89,6 @@ export class PushImports implements Job {
   #limits: SendLimits | undefined;
   /** The last pass failed in a way that concerns only this feed: others do not wait for it. */
   #hasFailed = false;
-  /** Passes in a row that ended with an answer that holds all feeds. */
-  #refusals = 0;
   /** In the last pass files changed between their check and their request, and their rows waited for another check. */
   #isStale = false;
   /** Monotonic time before which no quarantined row is retried. */
@@ -168,15 +167,11 @@ export class PushImports implements Job {
     try {
       const isEmptied = await this.#push(pass);
       this.#hasFailed = false;
-      this.#refusals = 0;
       return { outcome: isEmptied ? "done" : "more", counts: pass.counts, ...this.#nextDue() };
     } catch (error) {
       this.#changes.forgetScan();
       const hold = planHold(error, this.name);
-      const isOfAll = hold !== undefined && hold.area !== this.name;
-      this.#refusals = isOfAll ? this.#refusals + 1 : 0;
-      // What holds all feeds is over for the first of them first; one that is refused again may be the only one.
-      this.#hasFailed = !isOfAll || this.#refusals > 1;
+      this.#hasFailed = hold === undefined || hold.area === this.name;
       // The end of a request may not have been stored: the next pass sets times relative to then.
       this.#areClocksSet = false;
       if (!pass.trial.hasAccepted || signal.aborted) throw error;
@@ -456,6 +451,8 @@ export class PushImports implements Job {
   #isBehind(): boolean {
     const isSending = this.#sendRows.request.flights.hasAhead;
     if (this.#hasFailed || (!isSending && this.#nextRows(1).length === 0)) return false;
+    // What holds all feeds ends for the first of them first; one that is refused again may be the only one.
+    if (wasProbeRefused(this.#context.store, "imports", this.name)) return false;
     return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");
   }
 

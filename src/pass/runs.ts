@@ -110,6 +110,10 @@ export function loadFailingSince(store: Store, flow: string): string | undefined
   return findRow(store, flows, { flow })?.failingSince ?? undefined;
 }
 
+export function isFlowEnabled(store: Store, flow: string): boolean {
+  return findRow(store, flows, { flow })?.enabled === true;
+}
+
 /** Stores for `sync_status` which flows run, and after which time without success each needs attention. */
 export function saveFlow(store: Store, flow: { flow: string; enabled: boolean; staleAfterS: number }): void {
   upsertRow(store, flows, flow, { key: ["flow"], set: ["enabled", "staleAfterS"] });

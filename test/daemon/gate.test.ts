@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { HoldGate } from "../../src/daemon/gate.ts";
+import { saveFlow } from "../../src/pass/runs.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
@@ -118,6 +119,37 @@ describe("a hold", () => {
     expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
     test.clock.advance(1);
     expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
+  });
+
+  it("leaves the next probe to a flow that asked while the last one was under way", async () => {
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    for (const isAsked of [false, true]) {
+      test.clock.advance(5 * MINUTE_MS);
+      expect(await admit("orders")).toMatchObject({ state: "probe" });
+      if (isAsked) expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+      await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    }
+    test.clock.advance(5 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "held" });
+    expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
+  });
+
+  it("leaves the next probe to other flows in the next process too, where they run, and for a while", async () => {
+    const { store } = test.bridge;
+    const next = async (enabled: boolean, leftMs: number) => {
+      store.write(() => saveFlow(store, { flow: "updates", enabled, staleAfterS: 300 }));
+      gate = new HoldGate(test.bridge.context);
+      await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+      await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+      gate = new HoldGate(test.bridge.context);
+      await admit("orders");
+      test.clock.advance(5 * MINUTE_MS + leftMs);
+      return (await admit("orders")).state;
+    };
+    expect(await next(true, 0)).toBe("held");
+    expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
+    expect(await next(true, 16 * MINUTE_MS)).toBe("probe");
+    expect(await next(false, 0)).toBe("probe");
   });
 
   itWhole("of an area waits as long as its only kind of refusal", async () => {

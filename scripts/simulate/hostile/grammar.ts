@@ -79,6 +79,9 @@ export function nameOfScope(of: LieScope): string {
 
 export type LieSpan = { readonly requests: number } | { readonly ms: number } | "for ever";
 
+/** Instead of a status: no answer comes. */
+export const SILENCE = 0;
+
 export interface Lie {
   readonly on: Asked;
   readonly status: number;
