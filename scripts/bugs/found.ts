@@ -1501,6 +1501,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/daemon/gate.ts",
   ),
   tested(
+    "test/feeds/counted-short.test.ts",
+    "a record that was not taken counts as unchanged after a lost request with another value",
+    { in: "isSame", find: "flightRecord === row.record", replace: "flightRecord !== null" },
+    "src/feeds/send/count-probe.ts",
+  ),
+  tested(
     "test/confirm/refused-orders.test.ts",
     "an order that was refused alone is named with every later batch",
     { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },

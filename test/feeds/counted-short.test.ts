@@ -57,6 +57,33 @@ describe("a service that takes only the first records of a request and counts th
   });
 });
 
+describe("a service that counts what it took in words", () => {
+  it.each([
+    ["no record with another value than that of a lost request counts as unchanged", 15, 11],
+    ["a record counts as unchanged that is sent as in a lost request", 11, 11],
+  ])("%s", async (_, quantity, onSite) => {
+    const feeds = await startFeeds({ sandbox: { options: { importAnswer: "words" } } });
+    const { erp, sandbox, run, rows, level } = feeds;
+    fillStock(erp, 2);
+    await run("stocks");
+    for (const each of [3, 4, 5]) {
+      erp.prepare("UPDATE stock SET quantity = ? WHERE sku = 'S-2'").run(each);
+      await run("stocks");
+    }
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    erp.exec("UPDATE stock SET quantity = 11 WHERE sku = 'S-1'");
+    await run("stocks");
+    erp.prepare("UPDATE stock SET quantity = ? WHERE sku = 'S-1'").run(quantity);
+    const none = { kind: "raw", contentType: "text/plain", body: "Загружено строк: 0" } as const;
+    sandbox.faults.add({ match: { path: "import" }, times: 1, do: none });
+    await feeds.minutes(2);
+    expect(level("S-1")).toBe(onSite);
+    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: quantity === onSite ? 0 : 1 }]);
+    await feeds.minutes(90);
+    expect(differing(feeds)).toBe(0);
+  });
+});
+
 describe("a service that counts a record as rejected beside the others", () => {
   itSome(1)([
     ["always", [], [{ reference: "S-2", state: "held" }]],

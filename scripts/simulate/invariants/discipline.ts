@@ -161,9 +161,9 @@ export class DisciplineInvariants {
     const asked = this.#readWait(told);
     if (isOfOrder && (asked === undefined || this.#waitsOf(route.orderId ?? "") > WAITS_OF_ONE)) return;
     const isOfConfirm = route.kind === "confirm" && this.#waitsOf(confirmOf(sent)) > WAITS_OF_ONE;
-    const places = isOfConfirm ? [confirmOf(sent)] : this.#waitingPlaces(sent);
+    const places = () => (isOfConfirm ? [confirmOf(sent)] : this.#waitingPlaces(sent));
     const own = `${route.kind} ${route.orderId}`;
-    const closing = reason === "rate limit" ? places : [this.#refusedPlace(sent)];
+    const closing = reason === "rate limit" ? places() : [this.#refusedPlace(sent)];
     for (const closes of route.kind === "status" ? [...closing, own] : closing) {
       // A status waits as long as it was asked, and others a minute at most: whether they must, the next request shows. An order is read by several flows.
       const untilMs = time.elapsedMs + (isOfOrder && closes !== own ? Math.min(waitMs, MINUTE_MS) : waitMs);

@@ -57,8 +57,8 @@ export class CountProbe {
 
   /**
    * Whether a count of 0 means that these records have changed nothing. To find out what is counted, a record accepted in
-   * this pass is sent again. Where there is none, records count as unchanged whose earlier request was not answered, or
-   * that were acknowledged with the same value.
+   * this pass is sent again. Where there is none, records count as unchanged that were sent with the same value before, and
+   * acknowledged or not answered.
    */
   async isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
     const { store } = this.#context;
@@ -69,7 +69,8 @@ export class CountProbe {
     for (const { id } of rows) pass.undecided.add(id);
     const isAlready = (row: OutboxRow) => {
       const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
-      const isOpen = flightRecord !== null && flightUntilMs !== 0;
+      // Another value would be a change.
+      const isOpen = flightRecord === row.record && flightUntilMs !== 0;
       return isOpen || loadKeyState(store, rules, row.key).sent?.record === row.record;
     };
     return !isPartOfShort(pass, rows) && rows.every(isAlready);
