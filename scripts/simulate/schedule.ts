@@ -518,7 +518,7 @@ function afterUsual(seed: number, forms: Forms): Apart {
 
 const PASS_MS = MINUTE + 5 * SECOND;
 /** So many batches, of two sizes, say what a number beside them counts. */
-const BATCHES = [1, 2, 1, 2, 2, 3];
+export const BATCHES = [1, 2, 1, 2, 2, 3];
 
 function lackingOrders(random: Random, forms: Forms): Apart {
   const beside = pickOne(random, BESIDE.slice(1));

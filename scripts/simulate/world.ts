@@ -11,6 +11,7 @@ import { Coverage } from "./coverage.ts";
 import { Erp } from "./erp.ts";
 import { type Forms, serviceOptions } from "./forms.ts";
 import {
+  DAY_MS,
   isCached,
   isOfBefore,
   type Lie,
@@ -412,12 +413,17 @@ export class World implements Scene, Line, CommitHooks {
     if (this.forms.repeatsSecret) this.database.checkLine(this.#life?.context.client.hideSecrets(message) ?? message);
   }
 
-  /** A batch without orders that the service serves once it has forgotten no confirm any more is confirmed within an hour, or at the poll after. */
+  /**
+   * A batch without orders that the service serves once it has forgotten no confirm any more is confirmed within an hour, or at the poll
+   * after; within a day more where no empty answer had that form before.
+   */
   #isEmptyYet(job: string, error: RunResult["error"]): boolean {
     if (job !== "orders") return false;
-    if (error?.text.id !== "orders.emptyBatch") this.#emptySinceMs = undefined;
+    const isForm = error?.text.id === "orders.emptyUnusual" && this.service.hasEmptyBatch;
+    if (error?.text.id !== "orders.emptyBatch" && !isForm) this.#emptySinceMs = undefined;
     else this.#emptySinceMs ??= this.time.elapsedMs;
-    return this.#emptySinceMs !== undefined && this.time.elapsedMs - this.#emptySinceMs <= EMPTY_MS;
+    const forMs = EMPTY_MS + (isForm ? DAY_MS : 0);
+    return this.#emptySinceMs !== undefined && this.time.elapsedMs - this.#emptySinceMs <= forMs;
   }
 
   #onResult(life: ProgramLife, job: string, result: RunResult): void {
