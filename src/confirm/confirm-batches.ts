@@ -33,7 +33,7 @@ import type { LateOrders } from "./late-orders.ts";
 import { LostAnswers } from "./lost-answers.ts";
 import { OpenConfirm } from "./open-confirm.ts";
 import { RefusedConfirms } from "./refused-confirms.ts";
-import { isNameShared, loadNameUse } from "./reused-names.ts";
+import { isNameReused, isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";
 import { SERVED_AGAIN_MAX, ServedAgain } from "./served-again.ts";
 import { saveLarger } from "./settle-confirms.ts";
@@ -403,7 +403,10 @@ export class ConfirmBatches {
     if (!confirmNames(this.#form))
       return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
     if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
-    return (isMarked || hasUnreadOf(store, this.#account)) && isNameShared(loadNameUse(store));
+    const use = loadNameUse(store);
+    if (isMarked) return isNameShared(use);
+    // What is kept may be no batch, so that it holds up only names that are known to be used again.
+    return isNameReused(use) && hasUnreadOf(store, this.#account);
   }
 
   /**
