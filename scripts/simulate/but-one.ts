@@ -6,24 +6,14 @@ import { integerBetween, pickOne, type Random } from "../../src/sandbox/random.t
 import { type Forms, isUnsafe } from "./forms.ts";
 import { type Lie, SILENCE } from "./hostile/grammar.ts";
 import type { Added, Step } from "./schedule.ts";
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const PASS = MINUTE + 5 * SECOND;
+import { change, HOUR, idle, MINUTE, orders, SECOND } from "./steps.ts";
 
 const wait = (ms: number): Step => ({ after: ms, do: "wait" });
-const idle = (times: number): Step[] => Array.from({ length: times }, () => wait(PASS));
-const orders = (count: number): Step => ({ after: 0, do: "orders", count });
 const lie = (of: Pick<Lie, "on" | "status" | "of" | "span"> & Partial<Lie>): Step => ({
   after: 0,
   do: "lie",
   lie: { body: "text", when: "before", ageMs: 0, retryAfter: null, ...of },
 });
-const change = (random: Random): Step => {
-  const what = pickOne(random, ["status", "lines"] as const);
-  return { after: 2 * SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
-};
 
 const OLDER = { olderMs: 3 * HOUR };
 

@@ -20,12 +20,9 @@ import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Added, Apart, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
+import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.ts";
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const PASS = MINUTE + 5 * SECOND;
 
 const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
 
@@ -105,15 +102,6 @@ export function drawFound(seed: number, world: WorldKind, forms: Forms): Require
   }
   return all;
 }
-
-const pass = (): Step => ({ after: PASS, do: "wait" });
-const orders = (count: number): Step => ({ after: 0, do: "orders", count });
-/** Empty answers, from which their usual form is learned. */
-const idle = (times: number): Step[] => Array.from({ length: times }, pass);
-const change = (random: Random): Step => {
-  const what = pickOne(random, ["status", "lines"] as const);
-  return { after: 2 * SECOND, do: "change", order: integerBetween(random, 0, 30), what, timestamp: "now" };
-};
 
 /** A record that the service does not accept is reported beside the others, in the usual form of the answers. */
 function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {

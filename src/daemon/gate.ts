@@ -50,7 +50,7 @@ const OTHERS_FIRST_MS = 5 * 60_000;
 /** A job that left a probe to others asks again after so long. */
 const YIELDED_MS = 60_000;
 
-/** After a start it is not known which flows have waited, and from cron they come one after the other. */
+/** The same after a start, when it is not known which flows have waited: cron may start passes minutes apart. */
 const RECALLED_FIRST_MS = 15 * 60_000;
 
 interface Queue {
@@ -96,7 +96,7 @@ export class HoldGate {
 
   /**
    * Whether a job of these areas may send requests now; its own name comes last. For a `probe` the hold's next probe is
-   * already postponed, in the database too, so that there are not many, whatever happens to it.
+   * already postponed, in the database too, so that a crash does not repeat it at once.
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
@@ -404,7 +404,7 @@ export class HoldGate {
     const refused = known === undefined && hold.scope === "area" ? loadRefusedProbe(store, hold) : undefined;
     if (refused === undefined) return known;
     const flows = AREA_FLOWS[hold.area as Area] ?? [];
-    const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && isWaiting(store, flow));
+    const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && mayAsk(store, flow));
     const queue = { refused, waiting: new Set<string>(waiting), firstMs: RECALLED_FIRST_MS };
     this.#queues.set(keyOf(hold), queue);
     return queue;
@@ -483,7 +483,7 @@ export class HoldGate {
 }
 
 /** Whether a flow that runs has something to send, or asks at every pass. */
-function isWaiting(store: JobContext["store"], flow: JobName): boolean {
+function mayAsk(store: JobContext["store"], flow: JobName): boolean {
   if (!isFlowEnabled(store, flow)) return false;
   return flow === "orders" || flow === "updates" || loadWorkLeft(store, flow).left !== 0;
 }
