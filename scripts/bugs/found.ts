@@ -1463,9 +1463,9 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
-      "what comes behind a batch that is not confirmed is left to the next pass",
+      "what comes behind a batch that is served again is left to the next pass",
       "src/orders/pull-orders.ts",
-      "batch.seenBefore && (batch.isConfirmed || had.has(batch.row.id))",
+      "batch.seenBefore && had.has(batch.row.id)",
       "batch.seenBefore && had.size >= 0",
     ),
     draws: { forms: { redeliver: 30_000 }, step: { do: "lie", lie: { on: "confirm", span: "for ever" } } },

@@ -155,8 +155,8 @@ export class PullOrders implements Job {
       }
       const batch = await this.#pullOne(pass);
       if (batch === undefined || batch.isLast === true) return true;
-      // A batch that is not confirmed is served again, first and alone: others may come behind it.
-      if (batch.seenBefore && (batch.isConfirmed || had.has(batch.row.id))) return true;
+      // A batch that is served again comes first and alone at some services: others may come behind it.
+      if (batch.seenBefore && had.has(batch.row.id)) return true;
       had.add(batch.row.id);
       if (this.#context.isStopping()) return false;
     }
@@ -164,7 +164,7 @@ export class PullOrders implements Job {
   }
 
   /** Pulls, stores and confirms one batch. The order of these steps is the guarantee; none may move. */
-  async #pullOne(pass: PullPass): Promise<(StoredBatch & { isConfirmed: boolean }) | undefined> {
+  async #pullOne(pass: PullPass): Promise<StoredBatch | undefined> {
     // 1. and 2. Commit the mark, then send the GET: see `#ask`. An answer that could not be stored before comes first.
     const answer = this.#batches.waiting ?? (await this.#ask(pass));
     // 3. Store orders, lines, events, quarantine, batch, the first watermark, and the end of the mark. When this
@@ -183,9 +183,9 @@ export class PullOrders implements Job {
     }
     if (stored === undefined) return undefined;
     // 4. Only now confirm. Before the commit, a power cut would lose orders that the service does not serve again.
-    const outcome = await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
+    await this.#confirms.confirm({ ...stored, isServed: old === undefined }, pass);
     const isLast = this.#backlog?.isThrough({ createdAt: loadCreatedAfter(store, newestKey), date: answer.date });
-    return { ...stored, isLast: isLast === true, isConfirmed: outcome?.verdict === "confirmed" };
+    return { ...stored, isLast: isLast === true };
   }
 
   /** To be called at the end of the program, between passes. Removes the note if every GET was answered and stored. */

@@ -148,17 +148,20 @@ it("writes nothing of batches that bring new orders", async () => {
 });
 
 describe("the same orders under a new batch id each time", () => {
-  itWhole("are asked for once in a pass, stand in no more rows, and are told as a confirm without effect", async () => {
-    const t = await startLeased();
-    expect((await t.run("orders")).outcome).toBe("done");
-    expect(t.leases()).toBeLessThan(5);
-    const before = t.leases();
-    const errors = await poll(t, 30);
-    expect(t.leases() - before).toBe(30);
-    expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
-    expect(errors.slice(0, 10)).toEqual(errors.slice(0, 10).map(() => null));
-    expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
-  });
+  itWhole(
+    "are asked for twice in a pass, stand in no more rows, and are told as a confirm without effect",
+    async () => {
+      const t = await startLeased();
+      expect((await t.run("orders")).outcome).toBe("done");
+      expect(t.leases()).toBeLessThan(5);
+      const before = t.leases();
+      const errors = await poll(t, 30);
+      expect(t.leases() - before).toBe(60);
+      expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
+      expect(errors.slice(0, 10)).toEqual(errors.slice(0, 10).map(() => null));
+      expect(errors.at(-1)).toMatchObject({ code: "answer_unknown", hint: m.orders.servedAgainHint });
+    },
+  );
 
   itWhole("are the same with their keys in another order", async () => {
     let turn = 0;
@@ -229,7 +232,8 @@ describe("the same orders under a new batch id each time", () => {
   it("are confirmed by the name under which they came last", async () => {
     const t = await startLeased();
     await poll(t, 3);
-    expect(confirmBodies(t).at(-1)).toContain(`lease-${t.leases()}`);
+    // After that, the pass looks at what comes behind them.
+    expect(confirmBodies(t).at(-1)).toContain(`lease-${t.leases() - 1}`);
   });
 
   itWhole("are well again once a new order comes", async () => {
@@ -273,3 +277,40 @@ describe("the same orders under a new batch id each time", () => {
     expect(t.rows("SELECT count(*) AS n FROM orders")).toEqual([{ n: 4 }]);
   });
 });
+
+it.each([200, 404, 422, 500])(
+  "hides none behind a batch that comes first at every poll: its confirm answers %s",
+  async (status) => {
+    const t = await startTestBridge();
+    const waiting = [orderOf(0)];
+    const servedAt = new Map<object, number>();
+    const handle = t.sandbox.service.handle.bind(t.sandbox.service);
+    t.sandbox.service.handle = (request) => {
+      const answer = (code: number, body: object) => ({
+        status: code,
+        headers: { "content-type": "application/json" },
+        body: Buffer.from(JSON.stringify(body)),
+        delivery: { kind: "plain" } as const,
+      });
+      const nowMs = t.clock.monotonicMs();
+      if (request.path.endsWith("/orders")) {
+        const next = waiting.find((order) => nowMs - (servedAt.get(order) ?? -60_000) >= 30_000);
+        if (next === undefined) return answer(200, { batch_id: null, orders: [] });
+        servedAt.set(next, nowMs);
+        return answer(200, { batch_id: `of ${next.order_id}`, orders: [next] });
+      }
+      if (!request.path.endsWith("/confirm")) return handle(request);
+      const at = waiting.findIndex((order) => request.body.toString().includes(order.order_id));
+      if (at === 0) return answer(status, status === 200 ? { success: true } : { error: "not now" });
+      if (at > 0) waiting.splice(at, 1);
+      return answer(200, { success: true });
+    };
+    await poll(t, 3);
+    for (let orders = 1; orders < 4; orders++) {
+      waiting.push(orderOf(orders));
+      await poll(t, 1);
+      expect(t.rows("SELECT 1 FROM orders")).toHaveLength(orders + 1);
+      expect(waiting).toHaveLength(1);
+    }
+  },
+);
