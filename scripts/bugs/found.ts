@@ -1491,14 +1491,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "a flow that asks during a probe is forgotten when the probe is refused",
-    { in: "hold", find: "new Set(this.#queues.get(key)?.waiting)", replace: "new Set<string>()" },
-    "src/daemon/gate.ts",
+    { in: "noteRefused", find: "new Set(this.#queues.get(keyOf(hold))?.waiting)", replace: "new Set<string>()" },
+    "src/daemon/probe-queues.ts",
   ),
   tested(
     "test/daemon/gate.test.ts",
     "after a start the flow that is refused takes every probe from the others",
     { in: "#queueOf", find: "refused === undefined", replace: "true" },
-    "src/daemon/gate.ts",
+    "src/daemon/probe-queues.ts",
   ),
   tested(
     "test/feeds/counted-short.test.ts",

@@ -24,13 +24,15 @@ import {
   type Verdict,
 } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
-import { AREA_FLOWS, JOB_NAMES, type JobName } from "../pass/job-names.ts";
-import { loadRefusedProbe, saveRefusedProbe } from "../pass/refused-probes.ts";
-import { isFlowEnabled } from "../pass/runs.ts";
+import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
+import { saveRefusedProbe } from "../pass/refused-probes.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
+import { flowOf, keyOf } from "./hold-key.ts";
+import { OwnWaits } from "./own-waits.ts";
+import { ProbeQueues } from "./probe-queues.ts";
 
 /** Reasons that block requests, each with the longest wait until a probe; null: only a person ends the hold. */
 const BLOCKING: Partial<Record<HoldReason, number | null>> = {
@@ -45,20 +47,8 @@ const BLOCKING: Partial<Record<HoldReason, number | null>> = {
 /** Reasons whose holds of one area share the probes: any endpoint of the area may show that the service is well. */
 const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment"]);
 
-/** How long a flow that used a probe in vain leaves further probes to other flows that wait for one. */
-const OTHERS_FIRST_MS = 5 * 60_000;
 /** A job that left a probe to others asks again after so long. */
 const YIELDED_MS = 60_000;
-
-/** The same after a start, when it is not known which flows have waited: cron may start passes minutes apart. */
-const RECALLED_FIRST_MS = 15 * 60_000;
-
-interface Queue {
-  refused: string;
-  waiting: Set<string>;
-  /** How long after it is due a probe is left to those that wait. */
-  firstMs: number;
-}
 
 export type Admission =
   | { state: "open" }
@@ -77,12 +67,8 @@ export class HoldGate {
   readonly #requestedUntilMs = new Map<string, number>();
   /** Holds that could not be written. */
   readonly #unsaved = new Map<string, HoldRow>();
-  /** Until when a flow leaves the probes of a hold to others, by hold and flow. */
-  readonly #othersFirstUntilMs = new Map<string, number>();
-  /** Until when a flow leaves all probes of a hold to others, because its own refusal asks for longer waits; by hold and flow. */
-  readonly #ownUntilMs = new Map<string, number>();
-  /** By hold of an area: the flow whose probe was refused last, and the flows that have waited since. */
-  readonly #queues = new Map<string, Queue>();
+  readonly #own = new OwnWaits();
+  readonly #queues: ProbeQueues;
   /** By hold: the flow that was refused since the hold's last probe began; that probe does not cover it. */
   readonly #refusedSince = new Map<string, { flow: string; row: HoldRow }>();
   /** The last answer to each flow, by area and flow. */
@@ -92,6 +78,7 @@ export class HoldGate {
 
   constructor(context: JobContext) {
     this.#context = context;
+    this.#queues = new ProbeQueues(context);
   }
 
   /**
@@ -120,7 +107,7 @@ export class HoldGate {
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
     if (due.length === 0) return { state: "open" };
     for (const { hold } of due) {
-      this.#queues.get(keyOf(hold))?.waiting.clear();
+      this.#queues.noteBegun(hold);
       this.#refusedSince.delete(keyOf(hold));
     }
     // In memory first: while the commit waits for the write lock, no other job may be let through.
@@ -194,8 +181,9 @@ export class HoldGate {
       const key = keyOf(hold);
       const refused = this.#refusedSince.get(key);
       const untilMs = this.#probeAtMs.get(key);
-      for (const map of [this.#probeAtMs, this.#queues, this.#refusedSince]) map.delete(key);
-      this.#forgetOwn(hold);
+      for (const map of [this.#probeAtMs, this.#refusedSince]) map.delete(key);
+      this.#queues.forget(hold);
+      this.#own.forget(hold);
       if (refused === undefined || untilMs === undefined) continue;
       for (const map of [this.#requestedUntilMs, this.#unsaved]) map.delete(key);
       for (const map of [this.#probeAtMs, this.#requestedUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
@@ -207,7 +195,7 @@ export class HoldGate {
   /** Holds that are left of one of an area: of each flow whose own refusal asks for a longer wait. */
   #listLonger(hold: HoldRow): { row: HoldRow; untilMs: number }[] {
     const { clock } = this.#context;
-    return this.#ownOf(hold).flatMap(({ flow, untilMs }) => {
+    return this.#own.of(hold).flatMap(({ flow, untilMs }) => {
       const leftMs = untilMs - clock.monotonicMs();
       if (leftMs <= 0) return [];
       return [{ row: { ...ofFlow({ flow, row: hold }), nextProbeAt: isoTime(clock.nowMs() + leftMs) }, untilMs }];
@@ -229,8 +217,9 @@ export class HoldGate {
       for (const hold of over) this.#end(hold);
     });
     for (const hold of over) {
-      for (const map of [this.#probeAtMs, this.#queues, this.#unsaved]) map.delete(keyOf(hold));
-      this.#forgetOwn(hold);
+      for (const map of [this.#probeAtMs, this.#unsaved]) map.delete(keyOf(hold));
+      this.#queues.forget(hold);
+      this.#own.forget(hold);
     }
   }
 
@@ -255,7 +244,7 @@ export class HoldGate {
     });
     for (const hold of returned()) {
       this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
-      this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), clock.monotonicMs() + OTHERS_FIRST_MS);
+      this.#queues.noteUnused(hold, areas);
     }
   }
 
@@ -303,7 +292,7 @@ export class HoldGate {
       plan.scope === "area" &&
       this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
     if (plan.probeAfterMs !== null && isShared(plan))
-      this.#ownUntilMs.set(`${key}\n${flowOf(areas)}`, clock.monotonicMs() + plan.probeAfterMs);
+      this.#own.set(plan, areas, clock.monotonicMs() + plan.probeAfterMs);
     const probeAfterMs =
       plan.probeAfterMs === null ? null : Math.min(plan.probeAfterMs, this.#windowOf(plan) ?? plan.probeAfterMs);
     const waitMs =
@@ -321,14 +310,11 @@ export class HoldGate {
     for (const hold of replaced) {
       this.#probeAtMs.delete(keyOf(hold));
       this.#unsaved.delete(keyOf(hold));
-      this.#queues.delete(keyOf(hold));
-      this.#forgetOwn(hold);
+      this.#queues.forget(hold);
+      this.#own.forget(hold);
     }
-    // Flows that asked while the probe was under way wait for the next one.
-    const waiting = new Set(this.#queues.get(key)?.waiting);
-    waiting.delete(flowOf(areas));
-    if (!isProbeRefused) this.#queues.delete(key);
-    else this.#queues.set(key, { refused: flowOf(areas), waiting, firstMs: OTHERS_FIRST_MS });
+    if (isProbeRefused) this.#queues.noteRefused(plan, areas);
+    else this.#queues.forget(plan);
     if (waitMs !== null) {
       this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
       this.#requestedUntilMs.set(key, clock.monotonicMs() + waitMs);
@@ -385,29 +371,10 @@ export class HoldGate {
   #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
     if (windowMs === null || hold.nextProbeAt === null) return true;
     const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
-    const flow = flowOf(areas);
-    const queue = this.#queueOf(hold);
-    // The flow that was refused last must not take every probe from flows that may be accepted.
-    const isYielding = queue?.refused === flow && queue.waiting.size > 0 && waitMs > -queue.firstMs;
-    const untilMs = this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0;
-    const ownUntilMs = this.#ownUntilMs.get(`${keyOf(hold)}\n${flow}`) ?? 0;
-    const isOwn = ownUntilMs > this.#context.clock.monotonicMs();
-    const isWaiting = waitMs > 0 || isYielding || isOwn || untilMs > this.#context.clock.monotonicMs();
-    if (isWaiting && queue !== undefined && queue.refused !== flow) queue.waiting.add(flow);
+    const isOwn = this.#own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
+    const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, waitMs);
+    if (isWaiting) this.#queues.noteWaiting(hold, areas);
     return isWaiting;
-  }
-
-  /** After a start, any other flow of the area may wait that has something to ask. */
-  #queueOf(hold: HoldRow): Queue | undefined {
-    const { store } = this.#context;
-    const known = this.#queues.get(keyOf(hold));
-    const refused = known === undefined && hold.scope === "area" ? loadRefusedProbe(store, hold) : undefined;
-    if (refused === undefined) return known;
-    const flows = AREA_FLOWS[hold.area as Area] ?? [];
-    const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && mayAsk(store, flow));
-    const queue = { refused, waiting: new Set<string>(waiting), firstMs: RECALLED_FIRST_MS };
-    this.#queues.set(keyOf(hold), queue);
-    return queue;
   }
 
   /** The holds that stop a job of these areas, with the time between two probes; null: only a person ends the hold. */
@@ -430,7 +397,7 @@ export class HoldGate {
     const own = BLOCKING[reason];
     if (!isShared({ scope, reason }) || own === undefined || own === null) return own;
     // After a restart it is not known which endpoint it is of.
-    if (this.#ownOf({ area, reason }).length === 0) return own;
+    if (this.#own.of({ area, reason }).length === 0) return own;
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     const standing = [...new Set([area, ...flows])].flatMap((each) => this.#holdsOf(each));
     const windows = standing.flatMap((hold) => (SHARED.has(hold.reason) ? [BLOCKING[hold.reason] ?? own] : []));
@@ -440,19 +407,7 @@ export class HoldGate {
   /** What is saved is the longest wait of an endpoint, which counts after a restart. */
   #storedMs(hold: Pick<HoldRow, "area" | "reason">, waitMs: number): number {
     const nowMs = this.#context.clock.monotonicMs();
-    return Math.max(waitMs, ...this.#ownOf(hold).map(({ untilMs }) => untilMs - nowMs));
-  }
-
-  /** The flows that the hold of an area is of, with their own waits. */
-  #ownOf(hold: Pick<HoldRow, "area" | "reason">): { flow: string; untilMs: number }[] {
-    const prefix = `${keyOf(hold)}\n`;
-    return [...this.#ownUntilMs].flatMap(([key, untilMs]) =>
-      key.startsWith(prefix) ? [{ flow: key.slice(prefix.length), untilMs }] : [],
-    );
-  }
-
-  #forgetOwn(hold: HoldRow): void {
-    for (const { flow } of this.#ownOf(hold)) this.#ownUntilMs.delete(`${keyOf(hold)}\n${flow}`);
+    return Math.max(waitMs, ...this.#own.of(hold).map(({ untilMs }) => untilMs - nowMs));
   }
 
   #holdsOf(area: string): HoldRow[] {
@@ -482,29 +437,10 @@ export class HoldGate {
   }
 }
 
-/** Whether a flow that runs has something to send, or asks at every pass. */
-function mayAsk(store: JobContext["store"], flow: JobName): boolean {
-  if (!isFlowEnabled(store, flow)) return false;
-  return flow === "orders" || flow === "updates" || loadWorkLeft(store, flow).left !== 0;
-}
-
-/** The last of a job's areas is its own name. */
-function flowOf(areas: readonly string[]): string {
-  return areas.at(-1) ?? "";
-}
-
 function isShared({ scope, reason }: Pick<HoldRow, "scope" | "reason">): boolean {
   return scope === "area" && SHARED.has(reason);
 }
 
 function ofFlow({ flow, row }: { flow: string; row: HoldRow }): HoldRow {
   return { ...row, area: flow, scope: "flow" };
-}
-
-function keyOf(hold: Pick<HoldRow, "area" | "reason">): string {
-  return `${hold.area}\n${hold.reason}`;
-}
-
-function flowKeyOf(hold: HoldRow, areas: readonly string[]): string {
-  return `${keyOf(hold)}\n${areas.join()}`;
 }
