@@ -9,6 +9,7 @@ import { readOrderId } from "../answers/uuid.ts";
 import { type BatchRow, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import type { JobContext } from "../pass/job.ts";
+import { backoffMs } from "../platform/backoff.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
@@ -450,7 +451,7 @@ export function idsOf({ orderIds }: Pick<BatchRow, "orderIds">): string[] {
 }
 
 function waitOf(tries: number): number {
-  return Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
+  return backoffMs({ firstMs: WAIT_FIRST_MS, longestMs: WAIT_MAX_MS }, tries);
 }
 
 function clamped(ms: number, maxMs: number): number {

@@ -1,3 +1,5 @@
+import { backoffMs } from "../platform/backoff.ts";
+
 /** First wait after a failure. Short, because most failures are restarts. */
 const FIRST_MS = 2_000;
 /** Longest wait: a service that returns after hours is noticed within minutes. */
@@ -8,7 +10,7 @@ const LONGEST_MS = 5 * 60_000;
  * to half, so that many bridges do not return at the same moment.
  * @param random uniform in [0, 1)
  */
-export function backoffMs(failures: number, random: number): number {
-  const full = Math.min(FIRST_MS * 2 ** Math.max(0, failures - 1), LONGEST_MS);
+export function passBackoffMs(failures: number, random: number): number {
+  const full = backoffMs({ firstMs: FIRST_MS, longestMs: LONGEST_MS }, failures);
   return full * (0.5 + random / 2);
 }

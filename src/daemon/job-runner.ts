@@ -6,7 +6,7 @@
 import { addCounts } from "../pass/counts.ts";
 import { Liveness } from "../platform/liveness.ts";
 import type { Clock } from "../platform/ports.ts";
-import { backoffMs } from "./backoff.ts";
+import { passBackoffMs } from "./backoff.ts";
 import type { RunResult } from "./run-job.ts";
 
 /** Passes in a row per trigger, so that other jobs get a turn even if the service never runs out of work. */
@@ -122,7 +122,7 @@ export class JobRunner {
     }
     const { clock } = this.#options;
     this.#failures += 1;
-    this.#retryAtMs = clock.monotonicMs() + backoffMs(this.#failures, clock.random());
+    this.#retryAtMs = clock.monotonicMs() + passBackoffMs(this.#failures, clock.random());
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
+import { backoffMs } from "../platform/backoff.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { carriedOver } from "./alert-names.ts";
@@ -72,7 +73,7 @@ export class Channels {
     const { code, text } = asError(error);
     if (code === "stopped") return;
     const failures = (this.#retries.get(name)?.failures ?? 0) + 1;
-    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+    const waitMs = backoffMs({ firstMs: FIRST_RETRY_MS, longestMs: LONGEST_RETRY_MS }, failures);
     this.#retries.set(name, { failures, atMs: clock.monotonicMs() + waitMs });
     const state = this.get(name);
     if (state.failing !== null) return;

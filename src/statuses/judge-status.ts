@@ -3,6 +3,7 @@
 import { isOlder, isStrictlyNewer, parseTimestamp, readTimestamp, stepNs } from "../answers/timestamp.ts";
 import { unitNs } from "../answers/timestamp-form.ts";
 import { isSameName } from "../database/same-name.ts";
+import { backoffMs } from "../platform/backoff.ts";
 import { MINUTE_MS, SECOND_NS } from "../platform/durations.ts";
 import { ServiceError } from "../service/service-error.ts";
 
@@ -54,7 +55,7 @@ const RETRY_LONGEST_MS = 15 * MINUTE_MS;
 
 /** How long a request that was tried so often waits before it is tried again. */
 export function statusRetryMs(attempts: number): number {
-  return Math.min(RETRY_FIRST_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 10), RETRY_LONGEST_MS);
+  return backoffMs({ firstMs: RETRY_FIRST_MS, longestMs: RETRY_LONGEST_MS }, attempts);
 }
 
 /** After so long a status that was answered in a new form, and does not show at its order, is sent again. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { backoffMs } from "../../src/daemon/backoff.ts";
+import { passBackoffMs } from "../../src/daemon/backoff.ts";
 
 const ALMOST_ONE = 1 - 2 ** -53;
 
@@ -15,8 +15,8 @@ describe("the wait after failures", () => {
     [60, 150_000, 300_000],
     [5_000, 150_000, 300_000],
   ])("after %i in a row lies between %i and %i ms, by chance", (failures, least, most) => {
-    expect(backoffMs(failures, 0)).toBe(least);
-    expect(backoffMs(failures, ALMOST_ONE)).toBeCloseTo(most, 3);
+    expect(passBackoffMs(failures, 0)).toBe(least);
+    expect(passBackoffMs(failures, ALMOST_ONE)).toBeCloseTo(most, 3);
   });
 
   it("is bounded, never shrinks while failures go on, and is never half of what it was", () => {
@@ -24,11 +24,11 @@ describe("the wait after failures", () => {
     const random = fc.double({ min: 0, max: ALMOST_ONE, noNaN: true });
     fc.assert(
       fc.property(failures, random, random, (count, first, second) => {
-        const wait = backoffMs(count, first);
+        const wait = passBackoffMs(count, first);
         expect(wait).toBeGreaterThanOrEqual(1_000);
         expect(wait).toBeLessThanOrEqual(300_000);
-        expect(backoffMs(count + 1, first)).toBeGreaterThanOrEqual(wait);
-        expect(backoffMs(count, second)).toBeGreaterThanOrEqual(wait / 2);
+        expect(passBackoffMs(count + 1, first)).toBeGreaterThanOrEqual(wait);
+        expect(passBackoffMs(count, second)).toBeGreaterThanOrEqual(wait / 2);
       }),
     );
   });

@@ -1,4 +1,5 @@
 import { Breaker } from "../../pass/breaker.ts";
+import { backoffMs } from "../../platform/backoff.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
 
@@ -155,12 +156,12 @@ export function wordsOf({ status, words }: Refusal): string {
 
 /** Delay in milliseconds until a set-aside row is retried, if nothing else is accepted before. */
 export function setAsideMs(tries: number): number {
-  return Math.min(HOUR_MS, 5 * MINUTE_MS * 2 ** Math.min(tries, 10));
+  return backoffMs({ firstMs: 5 * MINUTE_MS, longestMs: HOUR_MS }, tries + 1);
 }
 
 /** Delay in milliseconds until a quarantined row is retried: 10 minutes, an hour, six hours, and then always twelve. */
 export function retryRefusedMs(tries: number): number {
-  return Math.min(RETRY_LONGEST_MS, 10 * MINUTE_MS * 6 ** Math.min(tries, 10));
+  return backoffMs({ firstMs: 10 * MINUTE_MS, longestMs: RETRY_LONGEST_MS, factor: 6 }, tries + 1);
 }
 
 /** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */

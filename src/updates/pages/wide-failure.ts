@@ -8,6 +8,7 @@ import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { leastAgoMs } from "../../pass/machine-clock.ts";
+import { backoffMs } from "../../platform/backoff.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 
@@ -28,7 +29,7 @@ export function loadWideFailure(store: Store): WideFailure | undefined {
 
 /** Whether the next one may be sent: 5, 10, 20, 40 minutes, then an hour after the last one. */
 export function isWideDue({ lastMs, tries }: WideFailure, nowMs: number): boolean {
-  return leastAgoMs(lastMs, nowMs) >= Math.min(WAIT_FIRST_MS * 2 ** (tries - 1), WAIT_MAX_MS);
+  return leastAgoMs(lastMs, nowMs) >= backoffMs({ firstMs: WAIT_FIRST_MS, longestMs: WAIT_MAX_MS }, tries);
 }
 
 /** How far the next one reaches back (ms): as far once more, because the service may have been down, then half as far each time. */

@@ -21,6 +21,7 @@ import { reachOf } from "../../pass/holds.ts";
 import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
+import { backoffMs } from "../../platform/backoff.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
 import { fieldOf, isSameContent, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
@@ -135,7 +136,8 @@ export class FindUnnamed {
     }
     if (this.#waits.size >= WAITS_MAX) this.#waits.clear();
     const isChange = record.kind === "change" && stored.length > 0;
-    const waitMs = Math.min(LOOK_EVERY_MS * 2 ** wait.tries, isChange ? STORED_WAIT_MAX_MS : WAIT_MAX_MS);
+    const longestMs = isChange ? STORED_WAIT_MAX_MS : WAIT_MAX_MS;
+    const waitMs = backoffMs({ firstMs: LOOK_EVERY_MS, longestMs }, wait.tries + 1);
     this.#waits.set(record.id, { tries: wait.tries + 1, untilMs: clock.monotonicMs() + waitMs });
     return "none";
   }

@@ -11,17 +11,17 @@ import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { deleteQueuedRead, loadLongQueued, postponeRead, type QueuedRead } from "../../pass/position-rows.ts";
 import { type BadRecord, loadQuarantineState, saveQuarantined } from "../../pass/quarantine-rows.ts";
+import { backoffMs } from "../../platform/backoff.ts";
 import { asError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { fieldOf } from "../../records/same-order.ts";
 import { askedWaitMs } from "../../service/service-error.ts";
 import { CANCELLED_TRIES, takeCancellation } from "./take-cancellation.ts";
 
-/** First wait of an order that cannot be read; doubles with each of its own failures. */
-const WAIT_FIRST_MS = 30_000;
-const WAIT_MAX_MS = 3_600_000;
+/** Waits of an order that cannot be read, after its own failures. */
+const WAITS = { firstMs: 30_000, longestMs: 3_600_000 };
 /** From the first to the last of `CANCELLED_TRIES`. */
-const CANCELLED_AFTER_MS = WAIT_FIRST_MS * (2 ** (CANCELLED_TRIES - 1) - 1);
+const CANCELLED_AFTER_MS = WAITS.firstMs * (2 ** (CANCELLED_TRIES - 1) - 1);
 /** Reads per pass whose record may be a cancellation. */
 const LOOKED_AT_MAX = 200;
 /**
@@ -49,7 +49,7 @@ export class ReadQueue {
   async postpone(queued: QueuedRead, error: unknown, signal: AbortSignal, counted: 0 | 1 = 1): Promise<void> {
     await commit(this.#context, signal, () => {
       if (counted === 1) this.waitLonger(queued, error);
-      else this.wait(queued, { attempts: queued.attempts, error, waitMs: WAIT_FIRST_MS });
+      else this.wait(queued, { attempts: queued.attempts, error, waitMs: WAITS.firstMs });
     });
   }
 
@@ -58,7 +58,7 @@ export class ReadQueue {
     const { orderId } = queued;
     if (attempts >= CANCELLED_TRIES)
       takeCancellation(this.#context, this.#rules, { orderId, at: this.#at(0), isLate: false });
-    const waitMs = Math.min(Math.max(WAIT_FIRST_MS * 2 ** (attempts - 1), askedWaitMs(error)), WAIT_MAX_MS);
+    const waitMs = Math.min(Math.max(backoffMs(WAITS, attempts), askedWaitMs(error)), WAITS.longestMs);
     this.wait(queued, { attempts, error, waitMs });
   }
 
