@@ -1577,6 +1577,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/conditions.ts",
   ),
   tested(
+    "test/mirror/up.test.ts",
+    "more rows that PostgreSQL lacks are deleted than a person has approved",
+    { of: "unlessMore", does: "return walk;" },
+    "src/mirror/up/plan-walk.ts",
+  ),
+  tested(
+    "test/cli/switched-off.test.ts",
+    "approve mirror approves more rows than were shown",
+    { in: "approveMirror", find: "waiting > atMost", replace: "waiting < 0" },
+    "src/mirror/mirror-state.ts",
+  ),
+  tested(
     "test/confirm/lost-answers.test.ts",
     "a batch that comes again with a changed order waits as if its name were another one's",
     { in: "isNameOfConfirmed", find: "events.at < @receivedAt", replace: "events.at < '' AND @receivedAt <> ''" },

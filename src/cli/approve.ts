@@ -5,7 +5,7 @@ import { coveredRows, forgetNamed } from "../feeds/guard-shown.ts";
 import { countFormerWaiting, coveredFormer, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import { approveMirror, loadMirrorFacts } from "../mirror/mirror-state.ts";
+import { approveMirror, countKept, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import { mayDecide, saveTold } from "../pass/shown.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
@@ -27,7 +27,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   call,
   { feed, former, shown },
 ) => {
-  if (feed === MIRROR && former === undefined) return await approveDeletions(call);
+  if (feed === MIRROR && former === undefined) return await approveDeletions(call, shown);
   const name = FEED_NAMES.find((known) => known === feed);
   if (name === undefined) throw unknownWord(m.command.feed, feed, [...FEED_NAMES, MIRROR]);
   const decision = DECISIONS.find((known) => known === former);
@@ -78,7 +78,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
 };
 
 /** How many rows a person at a terminal releases; 0 where nobody can be asked. */
-async function askAbout({ terminal, json }: Call, name: FeedName, rows: number): Promise<number> {
+async function askAbout({ terminal, json }: Call, name: FeedName | typeof MIRROR, rows: number): Promise<number> {
   if (rows === 0 || json || terminal.input?.isInteractive !== true) return 0;
   const answer = await terminal.input.ask(m.command.letGo({ name, rows }));
   return isYes(answer) ? rows : 0;
@@ -86,7 +86,7 @@ async function askAbout({ terminal, json }: Call, name: FeedName, rows: number):
 
 function notShown(
   call: Call,
-  { name, decision, shown, waiting }: { name: FeedName; decision: string | undefined; shown: number; waiting: number },
+  { name, decision, shown, waiting }: { name: string; decision: string | undefined; shown: number; waiting: number },
 ): Message {
   const former = decision === undefined ? "" : ` --former ${decision}`;
   const command = asTyped(`erp-bridge approve ${name}${former} --rows ${waiting}`, call);
@@ -118,22 +118,21 @@ const MIRROR = "mirror";
 
 /**
  * Approves the mirror's pending deletions: rows that a restored PostgreSQL lacks are removed here too, with the
- * mirror's next pass.
+ * mirror's next pass, unless it lacks more by then.
  */
-async function approveDeletions(call: Call): Promise<ExitCode> {
+async function approveDeletions(call: Call, shown: number | undefined): Promise<ExitCode> {
   using store = openExisting(await load(call));
-  const rows = store.write(() => {
-    const kept = approveMirror(store);
-    if (kept > 0 && loadMirrorFacts(store) === undefined)
-      throw new BridgeError("usage", m.sync.switchedOff({ job: MIRROR }), { hint: m.command.setMirrorUrl });
-    return kept;
-  });
-  if (call.json) call.terminal.out(jsonLine({ feed: MIRROR, rows, asked: false }));
-  else
-    call.terminal.out(
-      rows === 0 ? m.command.nothingWaits({ name: MIRROR }) : m.command.sentNextPass({ name: MIRROR, rows }),
-    );
-  return EXIT.ok;
+  const waiting = countKept(store);
+  if (waiting > 0 && loadMirrorFacts(store) === undefined)
+    throw new BridgeError("usage", m.sync.switchedOff({ job: MIRROR }), { hint: m.command.setMirrorUrl });
+  const atMost = shown ?? (await askAbout(call, MIRROR, waiting));
+  const { rows, more } = store.write(() => approveMirror(store, atMost));
+  if (call.json) call.terminal.out(jsonLine({ feed: MIRROR, rows, asked: false, ...(more > 0 && { waiting: more }) }));
+  else if (more > 0)
+    call.terminal.out(notShown(call, { name: MIRROR, decision: undefined, shown: atMost, waiting: more }));
+  else if (rows === 0) call.terminal.out(m.command.nothingWaits({ name: MIRROR }));
+  else call.terminal.out(m.command.sentNextPass({ name: MIRROR, rows }));
+  return more > 0 ? EXIT.attention : EXIT.ok;
 }
 
 function describeFormer({ terminal }: Call, name: FeedName, rows: ReturnType<typeof listFormer>): void {

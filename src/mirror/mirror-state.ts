@@ -22,7 +22,7 @@ import type { Known } from "./claim/fence.ts";
  *   were compared. `behind`: it lacks something that was committed there, so notes of deletions in it may be older than rows
  *   that it has lost, until they are forgotten. `went_back`: restored, until the comparison of orders has begun.
  * - `kept`: number of rows, by table, that a restored PostgreSQL lacks; they stay here until a person approves their
- *   deletion (`approved`).
+ *   deletion (`approved`: of so many).
  * - `extra_orders`: number of orders that only PostgreSQL has.
  * - `triggers`: the triggers of the ERP's tables in PostgreSQL when all of its changes were last known to be recorded or
  *   compared.
@@ -152,15 +152,30 @@ export function loadTableCounts(store: Store, key: "refused_rows" | "kept"): Tab
   return JSON.parse(loadMirrorState(store, key) ?? "{}") as TableCounts;
 }
 
-function sumOf(counts: TableCounts): number {
+export function sumOf(counts: TableCounts): number {
   return Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** Approves that rows which PostgreSQL lacks are deleted here as well. Inside a transaction; returns how many rows waited for it. */
-export function approveMirror(store: Store): number {
-  const rows = sumOf(loadTableCounts(store, "kept"));
-  if (rows > 0) saveMirrorState(store, "approved", "1");
-  return rows;
+/** Rows that wait for an approval, approved or not. */
+export function countKept(store: Store): number {
+  return sumOf(loadTableCounts(store, "kept"));
+}
+
+/**
+ * Approves that rows which PostgreSQL lacks are deleted here as well. Inside a transaction.
+ * @param atMost as many as the person has seen
+ * @returns `rows`: how many are approved; `more`: how many wait where they are more than that, and none is approved
+ */
+export function approveMirror(store: Store, atMost: number): { rows: number; more: number } {
+  const waiting = countKept(store);
+  if (waiting > atMost) return { rows: 0, more: waiting };
+  if (waiting > 0) saveMirrorState(store, "approved", String(waiting));
+  return { rows: waiting, more: 0 };
+}
+
+/** Of how many rows the deletion is approved. */
+export function countApproved(store: Store): number {
+  return Number(loadMirrorState(store, "approved") ?? 0);
 }
 
 export interface MirrorFacts {
@@ -178,7 +193,7 @@ export function loadMirrorFacts(store: Store): MirrorFacts | undefined {
   const unsent = loadRefused(store, "unwritten").length + loadRefused(store, "unreturned").length;
   return {
     refused: sumOf(loadTableCounts(store, "refused_rows")) + unsent,
-    kept: loadMirrorState(store, "approved") === undefined ? sumOf(loadTableCounts(store, "kept")) : 0,
+    kept: loadMirrorState(store, "approved") === undefined ? countKept(store) : 0,
     extra: Number(loadMirrorState(store, "extra_orders") ?? 0),
   };
 }

@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
@@ -80,7 +80,21 @@ itWhole("quarantine retry leaves its records as they are; what is on beside it i
 itWhole("approve mirror says that there is none where rows wait that a mirror has left", async () => {
   const { command, write, rows } = await startHeld();
   write("INSERT INTO mirror_state (key, value) VALUES ('kept', '{\"stock\":3}')");
-  const { code, err } = await command("approve", "mirror");
+  const { code, err } = await command("approve", "mirror", "--rows", "3");
   expect([code, err]).toEqual([64, expect.stringMatching(/mirror is switched off.*mirror\.url/s)]);
   expect(rows("SELECT 1 FROM mirror_state WHERE key = 'approved'")).toEqual([]);
+});
+
+it("approve mirror covers as many rows as were shown", async () => {
+  const { command, write, rows } = await startHeld();
+  const approved = () => rows("SELECT value FROM mirror_state WHERE key = 'approved'");
+  write("INSERT INTO mirror_state (key, value) VALUES ('kept', '{\"stock\":3,\"prices\":1}')");
+  write("INSERT INTO meta (key, value) VALUES ('mirror_on', '1')");
+  for (const shown of [[], ["--rows", "3"]]) {
+    const { code, out } = await command("approve", "mirror", ...shown);
+    expect([code, out]).toEqual([2, expect.stringContaining("approve mirror --rows 4")]);
+    expect(approved()).toEqual([]);
+  }
+  expect((await command("approve", "mirror", "--rows", "4", "--json")).out).toContain('"rows":4');
+  expect(approved()).toEqual([{ value: "4" }]);
 });

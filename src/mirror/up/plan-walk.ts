@@ -1,7 +1,7 @@
 /*
  * Plans walks through whole tables: after a TRUNCATE, after a restore of one of the two databases, and once a night. Pure.
  */
-import type { TableCounts } from "../mirror-state.ts";
+import { sumOf, type TableCounts } from "../mirror-state.ts";
 import type { ErpTable, Key } from "./erp-tables.ts";
 
 /**
@@ -75,7 +75,8 @@ export function planWalk(because: Exclude<Because, "truncated">, tables: Tables)
     ],
     remote: either.filter(isKept).map((table) => ({ kind: "kept", table })),
     local: either.map((table) => ({ kind: held.includes(table) ? "kept" : "local", table })),
-    approved: held.filter(isKept).map((table) => ({ kind: "local", table })),
+    // Counted anew before any is deleted: see `unlessMore`.
+    approved: (["kept", "local"] as const).flatMap((kind) => held.filter(isKept).map((table) => ({ kind, table }))),
   };
   const requests = { kind: "requests", isAgain: because === "local" } as const;
   const outcomes = because === "remote" ? [{ kind: "outcomes", after: 0 } as const] : [];
@@ -100,11 +101,18 @@ export function planTruncated(
   return { because: "truncated", steps, ids, kept: {} };
 }
 
+/** A walk that deletes what a person has approved, without the deletions where more rows are lacking by now than were shown. */
+export function unlessMore(walk: Walk, approved: number): Walk {
+  if (walk.because !== "approved" || sumOf(walk.kept) <= approved) return walk;
+  return { ...walk, steps: walk.steps.filter(({ kind }) => kind !== "local") };
+}
+
 /** The walk after a part of its first step; `next` undefined: that step is complete. `kept`: rows counted by this step. */
 export function advance(walk: Walk, next: WalkStep | undefined, kept = 0): Walk {
   const [step] = walk.steps;
-  const counts =
-    step?.kind === "kept" ? { ...walk.kept, [step.table]: (walk.kept[step.table] ?? 0) + kept } : walk.kept;
+  const count = step?.kind === "kept" ? (walk.kept[step.table] ?? 0) + kept : 0;
+  const isCounted = step?.kind === "kept" || (step?.kind === "local" && next === undefined);
+  const counts = isCounted ? { ...walk.kept, [step.table]: count } : walk.kept;
   return { ...walk, kept: counts, steps: [...(next === undefined ? [] : [next]), ...walk.steps.slice(1)] };
 }
 

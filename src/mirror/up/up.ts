@@ -18,6 +18,7 @@ import { readQueue } from "../down/down-rows.ts";
 import { refreshQueue } from "../down/write-down.ts";
 import {
   addRefused,
+  countApproved,
   forgetMirrorState,
   loadMirrorState,
   loadTableCounts,
@@ -32,7 +33,7 @@ import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from ".
 import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
-import { advance, planTruncated, planWalk, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import { advance, planTruncated, planWalk, unlessMore, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
 import { isOfValue, mayBeOfValue } from "./read-readable.ts";
 import {
   addNotes,
@@ -262,7 +263,8 @@ export class Up implements MirrorPart {
   }
 
   /** The same for the next step of a walk. */
-  async #step(tx: MirrorTx, walk: Walk, place: Page & { upNo: number }): Promise<Round> {
+  async #step(tx: MirrorTx, planned: Walk, place: Page & { upNo: number }): Promise<Round> {
+    const walk = planned.steps[0]?.kind === "local" ? unlessMore(planned, countApproved(place.store)) : planned;
     const [step] = walk.steps;
     if (step === undefined) {
       this.#walk = undefined;
