@@ -1577,6 +1577,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/conditions.ts",
   ),
   tested(
+    "test/statuses/status-unknown.test.ts",
+    "a lost request for the status that the order already had counts as sent",
+    {
+      in: "#settleRead",
+      find: 'shows === "wanted" && !isProven ?',
+      replace: 'shows === "wanted" && isProven && !isProven ?',
+    },
+    "src/statuses/resolve-status.ts",
+  ),
+  tested(
     "test/mirror/up.test.ts",
     "more rows that PostgreSQL lacks are deleted than a person has approved",
     { of: "unlessMore", does: "return walk;" },

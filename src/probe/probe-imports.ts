@@ -112,7 +112,7 @@ function reportAccepted({ report }: Probe, what: Message, outcome: Outcome): voi
     return;
   }
   const { answer, status } = outcome;
-  const acceptance = readAcceptance(answer);
+  const acceptance = readAcceptance(answer, "import");
   const shape = answer.body.length === 0 ? m.probe.emptyBody : describeShape(parsed(answer) ?? "text");
   const verdict = verdictOf(acceptance);
   report.found("importAnswer", m.probe.answeredWith({ what, verdict, status, shape }));

@@ -2,7 +2,7 @@ import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
 import { m } from "../messages/messages.ts";
 import { readDoubt, readTextDoubt } from "./doubt-words.ts";
-import { readErrorWords, readTextError } from "./error-words.ts";
+import { readErrorWords, readReportedWords, readTextError } from "./error-words.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
@@ -29,9 +29,12 @@ const HEAD_BYTES = 1_200;
 
 /**
  * Empty bodies, plain text and complete JSON are an acceptance unless they report an error ({@link readErrorWords}); a web
- * page and truncated JSON never are.
+ * page and truncated JSON never are. An import is refused as well by what its answer reports of single records ({@link readReportedWords}).
  */
-export function readAcceptance(answer: { contentType: string; body: Buffer }): Acceptance {
+export function readAcceptance(
+  answer: { contentType: string; body: Buffer },
+  to: "request" | "import" = "request",
+): Acceptance {
   const { body } = answer;
   if (body.length === 0) return { kind: "accepted" };
   if (looksLikeHtml(answer)) return { kind: "html" };
@@ -41,7 +44,8 @@ export function readAcceptance(answer: { contentType: string; body: Buffer }): A
   } catch {
     return readText(body);
   }
-  const words = readErrorWords(body, root, "acceptance");
+  const words =
+    readErrorWords(body, root, "acceptance") ?? (to === "import" ? readReportedWords(body, root) : undefined);
   if (words !== undefined) return { kind: "error", words, root };
   const doubt = readDoubt(body, root);
   return { kind: "accepted", root, ...(doubt === undefined ? {} : { doubt }) };

@@ -2,6 +2,7 @@ import {
   elementsOf,
   headOf,
   kindOf,
+  membersOf,
   type Span,
   skipBlanks,
   someMember,
@@ -82,6 +83,45 @@ export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report
   return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
 }
 
+/** Deeper parts of an answer to an import are data. */
+const REPORT_LEVELS = 5;
+/** `userErrors`, `result_error`, `validationErrors`; `max_errors` is a number. */
+const REPORT_NAME = /errors?$/;
+
+/**
+ * The text of an error that an answer to an import reports anywhere: in an element of any list, as {@link readErrorWords} reads
+ * it in a list of results, or in a list or an object whose name ends with `error` or `errors`. The names of such lists are the
+ * service's own; often it is that of the records in the request.
+ */
+export function readReportedWords(bytes: Buffer, value: Span, level = 1): string | undefined {
+  const kind = kindOf(bytes, value);
+  if (level > REPORT_LEVELS || (kind !== "object" && kind !== "array")) return undefined;
+  if (kind === "array") {
+    const listed = readElements(bytes, value);
+    if (listed !== undefined) return listed;
+    return firstOf(elementsOf(bytes, value), (element) => readReportedWords(bytes, element, level + 1));
+  }
+  return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
+    const isReport = key.length <= NAME_MAX && REPORT_NAME.test(nameOf(key));
+    if (
+      isReport &&
+      /^(?:object|array)$/.test(kindOf(bytes, member)) &&
+      !isNothing(bytes, member) &&
+      !isListOfNothing(bytes, member, false)
+    )
+      return wordsOf(bytes, member);
+    return readReportedWords(bytes, member, level + 1);
+  });
+}
+
+function firstOf<T>(all: Iterable<T>, read: (each: T) => string | undefined): string | undefined {
+  for (const each of all) {
+    const found = read(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Whether a member of that name describes an error, so that a list in it is no list of orders. */
 export function isErrorName(key: string): boolean {
   const name = nameOf(key);
@@ -144,7 +184,9 @@ function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0
       else if (said === "true" || Number(said) > 0) isWell = true;
     } else if (STATE_NAME.test(name)) {
       if (isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
-      else if (use === "acceptance" && isErrorCode(said)) refusal ??= `${shortWords(key)}: ${said}`;
+      // An article may have such a code.
+      else if (use === "acceptance" && isErrorCode(said) && !(name === "code" && place === "record"))
+        refusal ??= `${shortWords(key)}: ${said}`;
       else if (/^[45]\d\d$/.test(said)) {
         if (name === "code" && place === "record") code = `${shortWords(key)}: ${said}`;
         else refusal ??= `${shortWords(key)}: ${said}`;

@@ -43,7 +43,7 @@ export function readImportResult(
   keys: readonly (readonly string[])[],
   result: ResultPaths | null,
 ): ImportResult {
-  const acceptance = readAcceptance(answer);
+  const acceptance = readAcceptance(answer, "import");
   if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
   const { root } = acceptance;
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);

@@ -14,7 +14,7 @@ import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { OrderReader, SeenOrder } from "../updates/reads/read-order.ts";
-import { compareShown, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
+import { compareShown, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";
 import type { RequestedOrder, StatusRules } from "./plan-status.ts";
 import { loadOrderMoves } from "./requested-order-rows.ts";
 import { changedMeanwhile, failureOf, noStatus, notSeen, refused } from "./status-failures.ts";
@@ -192,11 +192,13 @@ export class StatusResolver {
     const { timezone, rules } = this.#options;
     const { id } = sent;
     const isAgain = clock.monotonicMs() >= movedAtMs + MOVED_AGAIN_MS;
-    const { compared, named } = compareShown(
+    const isMove = !isSameName(sent.statusSent, sent.statusBefore);
+    const moves = loadOrderMoves(store, id, seen.status);
+    const { compared: shows, named } = compareShown(
       seen,
       sent,
       {
-        moves: loadOrderMoves(store, id, seen.status),
+        moves,
         shown: shownNow ?? answered?.shown,
         place: answered?.form.shown ?? undefined,
         isAgain,
@@ -206,6 +208,11 @@ export class StatusResolver {
       },
       timezone,
     );
+    // A request for the status that the order already had is not settled by that status, unless the service has answered
+    // it or the order was changed since.
+    const isShown = isMove || isAnswered || answered !== undefined || shownNow !== undefined;
+    const isProven = isShown || isMadeAfter(seen.timestamp, { ...moves, isReadBefore: false }, timezone);
+    const compared = shows === "wanted" && !isProven ? "former" : shows;
     if (named !== undefined && answered !== undefined) saveNewForm(store, id, { ...answered, shown: named });
     if (compared === "nothing") return noStatus(sent.order.orderId, seen.status);
     if (!isQuiet && (compared !== "wanted" || (!isAnswered && hasOtherRequest(store, id)))) {
@@ -218,7 +225,6 @@ export class StatusResolver {
       return "lagging";
     }
     if (compared === "wanted") {
-      const isMove = !isSameName(sent.statusSent, sent.statusBefore);
       if (unusual !== undefined && isMove) this.#forms.saveProof(unusual, true);
       markSent(store, id, { httpStatus: null, at });
       if (shownNow !== undefined) noteOtherAccepted(store, id);

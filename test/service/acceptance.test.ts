@@ -160,3 +160,42 @@ describe("what a success answer to a POST says", () => {
     expect(read(body)).toEqual({ kind: "error", words });
   });
 });
+
+describe("an answer to an import that reports errors of its records", () => {
+  const read = (body: string) => {
+    const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) }, "import");
+    return acceptance.kind === "error" ? acceptance.words : acceptance.kind;
+  };
+
+  it.each([
+    ['{"stocks":[{"sku":"A","status":"error","message":"Склад не найден"}]}', "Склад не найден"],
+    ['{"update":[{"id":7},{"id":0,"error":{"code":"invalid_id","message":"Invalid ID."}}]}', "Invalid ID."],
+    ['{"responses":[{"sku":"A","statusCode":400,"errors":[{"errorId":25702}]}]}', "25702"],
+    ['{"offers":[{"offer_id":"A","updated":false,"errors":[{"code":"WAREHOUSE_NOT_FOUND"}]}]}', "WAREHOUSE_NOT_FOUND"],
+    [
+      '{"data":{"inventorySetQuantities":{"group":null,"userErrors":[{"message":"no such location"}]}}}',
+      "no such location",
+    ],
+    [
+      '{"result":{"result":[],"result_error":{"cmd0":{"error":"ACCESS_DENIED"}}},"time":{"duration":0.1}}',
+      "ACCESS_DENIED",
+    ],
+    ['{"report":{"rows":[{"sku":"A","success":false}]}}', "success: false"],
+  ])("is a refusal: %s", (body, words) => {
+    expect(read(body)).toContain(words);
+    // Of other answers such parts are data of the shop.
+    if (!body.includes("result_error"))
+      expect(readAcceptance({ contentType: "", body: Buffer.from(body) }).kind).toBe("accepted");
+  });
+
+  it.each([
+    '{"stocks":[{"sku":"A","status":"ok","error":null,"errors":[]}]}',
+    '{"data":{"inventorySetQuantities":{"userErrors":[]}},"extensions":{"max_errors":10,"error":0}}',
+    '{"result":{"result_error":[],"result":{"cmd0":true}}}',
+    '{"accepted":[{"sku":"A","code":"E500"},{"sku":"B","code":"-1"}]}',
+    '{"warnings":[{"sku":"A","message":"the price is low"}]}',
+    '{"errors":[null,null],"rows":[1,2]}',
+  ])("is an acceptance: %s", (body) => {
+    expect(read(body)).toBe("accepted");
+  });
+});

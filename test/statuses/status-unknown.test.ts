@@ -27,6 +27,55 @@ const LOST: [string, FaultAction][] = [
 /** Long enough for a busy machine, and waited for only where an answer does not come. */
 const timeouts = { headers: "300ms", total: "450ms" };
 
+describe("a status that the order had before, with another comment", () => {
+  async function startShipped() {
+    const settings = { statuses: { body: { status: "{status}", comment: "{comment}" } }, service: { timeouts } };
+    const t = await startStatusBridge({ settings });
+    t.ask(t.ids[0]!, "shipped", { comment: "parcel 4711" });
+    await t.send();
+    t.clock.advance(MINUTE);
+    await t.run("updates");
+    t.clock.advance(MINUTE);
+    const id = t.ask(t.ids[0]!, "shipped", { comment: "parcel 4712" });
+    const { service } = t.sandbox;
+    const comments: string[] = [];
+    const handle = service.handle.bind(service);
+    service.handle = (call) => {
+      if (call.path.endsWith("/status"))
+        comments.push((JSON.parse(call.body.toString()) as { comment: string }).comment);
+      return handle(call);
+    };
+    return Object.assign(t, { id, comments });
+  }
+
+  it.each(some(LOST, 2))("is sent again where it has not arrived and %s", async (_, action) => {
+    const { send, sendFor, sandbox, request, id, comments, posts } = await startShipped();
+    sandbox.faults.add({ match: { path: "status" }, when: "before", do: action });
+    await send();
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sent", http_status: 200, last_error: null });
+    expect(comments.at(-1)).toBe("parcel 4712");
+    expect(posts()).toHaveLength(3);
+  });
+
+  itWhole("is not sent again where the order was changed after it left", async () => {
+    const { ids, send, sendFor, sandbox, request, id, posts } = await startShipped();
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (call) => {
+      const answer = handle(call);
+      // This service keeps comments with the order, which changes its time.
+      if (call.path.endsWith("/status")) service.changeOrder(ids[0]!, {});
+      return answer;
+    };
+    await send();
+    await sendFor(3);
+    expect(request(id)).toMatchObject({ state: "sent", http_status: null, last_error: null });
+    expect(posts()).toHaveLength(2);
+  });
+});
+
 describe("a status whose outcome is unknown", () => {
   it.each(some(LOST, 1))("is not sent again where it has arrived and %s", async (_, action) => {
     const { ids, ask, send, sandbox, request, effects, posts, order, pending } = await startStatusBridge({
