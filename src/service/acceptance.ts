@@ -2,7 +2,7 @@ import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
 import { m } from "../messages/messages.ts";
 import { readDoubt, readTextDoubt } from "./doubt-words.ts";
-import { readErrorWords, readReportedWords, readTextError } from "./error-words.ts";
+import { readErrorWords, readReportedWords, readSentWords, readTextError } from "./error-words.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
@@ -29,7 +29,8 @@ const HEAD_BYTES = 1_200;
 
 /**
  * Empty bodies, plain text and complete JSON are an acceptance unless they report an error ({@link readErrorWords}); a web
- * page and truncated JSON never are. An import is refused as well by what its answer reports of single records ({@link readReportedWords}).
+ * page and truncated JSON never are. What the answer reports of single records ({@link readReportedWords})
+ * or of what was sent ({@link readSentWords}) is an error as well.
  */
 export function readAcceptance(
   answer: { contentType: string; body: Buffer },
@@ -45,7 +46,8 @@ export function readAcceptance(
     return readText(body);
   }
   const words =
-    readErrorWords(body, root, "acceptance") ?? (to === "import" ? readReportedWords(body, root) : undefined);
+    readErrorWords(body, root, "acceptance") ??
+    (to === "import" ? readReportedWords(body, root) : readSentWords(body, root));
   if (words !== undefined) return { kind: "error", words, root };
   const doubt = readDoubt(body, root);
   return { kind: "accepted", root, ...(doubt === undefined ? {} : { doubt }) };

@@ -122,6 +122,34 @@ function firstOf<T>(all: Iterable<T>, read: (each: T) => string | undefined): st
   return undefined;
 }
 
+/** An order in such an answer has parts of its own, whose errors are data of the shop. */
+const OWN_LEVELS = 2;
+
+/**
+ * The text of an error that an answer to another POST reports of what was sent: `error` or `success` of an object or of an
+ * element of a list below the root, whatever its name is, or a list such as `userErrors` one level deeper.
+ */
+export function readSentWords(bytes: Buffer, value: Span, level = 1): string | undefined {
+  const kind = kindOf(bytes, value);
+  if (kind === "array") return firstOf(elementsOf(bytes, value), (element) => readSentWords(bytes, element, level));
+  if (kind !== "object") return undefined;
+  const isReport = level > 1 && level <= OWN_LEVELS && !isOrder(bytes, value);
+  const own = isReport ? readObject(bytes, value, { use: "record", place: "record" }) : undefined;
+  if (own !== undefined) return own;
+  return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
+    const name = nameOf(key);
+    const isErrors = key.length <= NAME_MAX && REPORT_NAME.test(name) && !ERROR_NAME.test(name);
+    if (isErrors && kindOf(bytes, member) === "array" && !isNothing(bytes, member)) return wordsOf(bytes, member);
+    return level > OWN_LEVELS ? undefined : readSentWords(bytes, member, level + 1);
+  });
+}
+
+/** The order itself, which may have an error of its own: it has a state, and nothing that says of success. */
+function isOrder(bytes: Buffer, object: Span): boolean {
+  const names = [...membersOf(bytes, object)].map(({ key }) => nameOf(key));
+  return names.some((name) => /^stat(?:us|e)$/.test(name)) && !names.some((name) => DONE_NAME.test(name));
+}
+
 /** Whether a member of that name describes an error, so that a list in it is no list of orders. */
 export function isErrorName(key: string): boolean {
   const name = nameOf(key);

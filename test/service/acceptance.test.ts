@@ -183,9 +183,6 @@ describe("an answer to an import that reports errors of its records", () => {
     ['{"report":{"rows":[{"sku":"A","success":false}]}}', "success: false"],
   ])("is a refusal: %s", (body, words) => {
     expect(read(body)).toContain(words);
-    // Of other answers such parts are data of the shop.
-    if (!body.includes("result_error"))
-      expect(readAcceptance({ contentType: "", body: Buffer.from(body) }).kind).toBe("accepted");
   });
 
   it.each([
@@ -195,6 +192,34 @@ describe("an answer to an import that reports errors of its records", () => {
     '{"accepted":[{"sku":"A","code":"E500"},{"sku":"B","code":"-1"}]}',
     '{"warnings":[{"sku":"A","message":"the price is low"}]}',
     '{"errors":[null,null],"rows":[1,2]}',
+  ])("is an acceptance: %s", (body) => {
+    expect(read(body)).toBe("accepted");
+  });
+});
+
+describe("an answer to a status or a confirm that reports an error of what was sent", () => {
+  const read = (body: string) => {
+    const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
+    return acceptance.kind === "error" ? acceptance.words : acceptance.kind;
+  };
+
+  it.each([
+    ['{"orders":[{"order_id":"A","success":false,"error":{"code":"INVALID_TRANSITION"}}]}', "INVALID_TRANSITION"],
+    ['{"order":{"order_id":"A","success":false}}', "success: false"],
+    ['{"order":{"error":"INVALID_TRANSITION"}}', "INVALID_TRANSITION"],
+    ['{"data":{"fulfillmentCreate":{"fulfillment":null,"userErrors":[{"message":"no such order"}]}}}', "no such order"],
+    ['{"orders":[{"isError":true,"errors":[{"code":7}]}]}', "true"],
+    ['{"batch":{"batch_id":"b1","error":"LOCKED"}}', "LOCKED"],
+    ['{"batches":[{"batch_id":"b1","success":false}]}', "success: false"],
+  ])("is a refusal: %s", (body, words) => {
+    expect(read(body)).toContain(words);
+  });
+
+  it.each([
+    '{"order":{"order_id":"A","status":"failed","error":null,"payment":{"success":false,"error":"card declined"}}}',
+    '{"order":{"order_id":"A","history":[{"status":"rejected","errors":["card declined"]}]}}',
+    '{"orders":[{"order_id":"A","status":"rejected","success":true,"errors":[]}]}',
+    '{"data":{"fulfillmentCreate":{"userErrors":[]}}}',
   ])("is an acceptance: %s", (body) => {
     expect(read(body)).toBe("accepted");
   });
