@@ -1577,6 +1577,36 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/conditions.ts",
   ),
   tested(
+    "test/feeds/push-refusals.test.ts",
+    "new articles that the service does not know hold the stock up",
+    { of: "queueAccepted", does: "return undefined;" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/feeds/push-refusals.test.ts",
+    "the probe of a held feed is a new article while known ones wait",
+    { of: "loadKnownSendable", does: "return undefined;" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/feeds/push-refusals.test.ts",
+    "an article that is for sale is sent again as a control",
+    { in: "queueAccepted", find: '"AND s.live = 0"', replace: '""' },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/service/acceptance.test.ts",
+    "errors of single records are read only in lists of a usual name",
+    { of: "readReportedWords", does: "return undefined;" },
+    "src/service/error-words.ts",
+  ),
+  tested(
+    "test/service/acceptance.test.ts",
+    "an error of what was sent is read only below a usual name",
+    { of: "readSentWords", does: "return undefined;" },
+    "src/service/error-words.ts",
+  ),
+  tested(
     "test/statuses/status-unknown.test.ts",
     "a lost request for the status that the order already had counts as sent",
     {

@@ -165,6 +165,39 @@ export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLim
   return row;
 }
 
+/** A row whose article the service has accepted before, drops first: where it is refused too, the service is the cause. */
+export function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
+  const load = loadRows(store, rules, { ...limits });
+  const mayGo = `${MAY_GO} AND refusal IS NULL AND ${isPresent("x")} LIMIT 1`;
+  const [drop] = load(
+    `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
+       AND drop_round <= @dropRound AND ${mayGo}`,
+  );
+  if (drop !== undefined) return drop;
+  return load(
+    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}`,
+  )[0];
+}
+
+/**
+ * Queues a row that the service has accepted and that is unchanged since, to be sent once more as a control; undefined where there is
+ * none. Only what changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
+ */
+export function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | undefined {
+  const isHarmless = rules.name === "prices" || (rules.name === "stocks" && rules.available !== null);
+  if (!isHarmless) return undefined;
+  const row = store
+    .prepare<Record<"k0" | "k1" | "k2" | "k3", string>>(
+      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, waiting_since)
+       SELECT s.feed_id, s.k0, s.k1, s.k2, s.k3, s.record, @at FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
+       WHERE s.feed_id = @feed AND s.gone = 0 AND s.epoch = f.epoch ${rules.name === "stocks" ? "AND s.live = 0" : ""}
+         AND NOT EXISTS (SELECT 1 FROM feed_outbox x WHERE x.feed_id = s.feed_id AND ${sameKey("s", "x")})
+       LIMIT 1 RETURNING k0, k1, k2, k3`,
+    )
+    .get({ feed: rules.feedId, at });
+  return row && [row.k0, row.k1, row.k2, row.k3].slice(0, rules.keys.length);
+}
+
 /** The row of one key, if it may be sent now. */
 export function loadSendableRow(
   store: Store,

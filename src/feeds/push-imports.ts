@@ -23,6 +23,7 @@ import { heldTimes, spentTimes } from "./diff/plan-guard.ts";
 import { bytesOf, keyOfReference, RECORDS_BYTES_MAX, referenceOf } from "./feed.ts";
 import {
   hasInFlight,
+  loadKnownSendable,
   loadLastSendable,
   loadNextDueMs,
   loadRetryable,
@@ -30,6 +31,7 @@ import {
   loadSendable,
   loadSendableRow,
   type OutboxRow,
+  queueAccepted,
   resetClocks,
   type SendLimits,
 } from "./feed-outbox.ts";
@@ -162,7 +164,11 @@ export class PushImports implements Job {
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
-    const given = { control: () => this.#controlRow(signal), heldFor: this.#heldFor() };
+    const given = {
+      control: () => this.#controlRow(signal),
+      hasOthers: () => this.#hasOthers(),
+      heldFor: this.#heldFor(),
+    };
     const pass = this.#sendRows.begin({ counts: {}, startedAt: this.#now(), signal }, given);
     try {
       const isEmptied = await this.#push(pass);
@@ -347,16 +353,42 @@ export class PushImports implements Job {
     return await flights.take(() => this.#nextRows(limit), signal);
   }
 
-  /** A row from the end of the outbox, as a control: whether the service accepts anything at all. */
+  /**
+   * A control: whether the service accepts anything at all. A row that waits and whose article it has accepted before, or one that it
+   * has, sent once more; else the row from the end of the outbox.
+   */
   async #controlRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
     const { store, files } = this.#context;
+    const { rules } = this.#options;
+    const limits = this.#controlLimits();
+    if (limits === undefined) return undefined;
+    const known = loadKnownSendable(store, rules, limits) ?? (await this.#queueAccepted(limits, signal));
+    const row = known ?? loadLastSendable(store, rules, limits);
+    if (row === undefined || files === undefined) return row;
+    return (await files.take([row], signal)).rows[0];
+  }
+
+  async #queueAccepted(limits: SendLimits, signal: AbortSignal): Promise<OutboxRow | undefined> {
+    const { store } = this.#context;
+    const { rules } = this.#options;
+    const key = await commit(this.#context, signal, () => queueAccepted(store, rules, this.#now()));
+    return key && loadSendableRow(store, rules, limits, key)[0];
+  }
+
+  /** Whether rows wait beside those of the pass. */
+  #hasOthers(): boolean {
+    const limits = this.#controlLimits();
+    return limits !== undefined && loadLastSendable(this.#context.store, this.#options.rules, limits) !== undefined;
+  }
+
+  /** Undefined where no row is to be sent beside those of the pass. */
+  #controlLimits(): SendLimits | undefined {
+    const { store, files, clock } = this.#context;
     const { rules } = this.#options;
     // The files of the rows being sent are in memory, and another row's would replace them.
     if (this.#only !== undefined || (files !== undefined && rules.chunk > 1)) return undefined;
     const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
-    const row = loadLastSendable(store, rules, { ...limits, nowMs: this.#context.clock.monotonicMs() });
-    if (row === undefined || files === undefined) return row;
-    return (await files.take([row], signal)).rows[0];
+    return { ...limits, nowMs: clock.monotonicMs() };
   }
 
   /** Why the feed or the area is on hold, if it is because the service refuses requests. */

@@ -203,3 +203,73 @@ describe("a template that the service refuses for every record", () => {
     expect(quarantined()).toEqual([]);
   });
 });
+
+describe("many new articles that the service does not know", () => {
+  const NEW = Array.from({ length: 25 }, (_, n) => `X-${n}`);
+
+  async function startKnown(known: number) {
+    const t = await startFeeds();
+    fillStock(t.erp, known);
+    await t.run("stocks");
+    t.sandbox.service.setOptions({ reject: { skus: NEW, how: "422" } });
+    const insert = t.erp.prepare("INSERT INTO stock (sku, quantity) VALUES (?, 5)");
+    const holds = () => t.rows("SELECT area, reason FROM holds");
+    const addNew = () => {
+      for (const sku of NEW) insert.run(sku);
+    };
+    return { ...t, holds, addNew };
+  }
+
+  it("hold nothing up: each refusal is proved by an article that is sold out, sent once more", async () => {
+    const { erp, run, holds, addNew, quarantined, requests, clock, level } = await startKnown(40);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-7'");
+    await run("stocks");
+    addNew();
+    requests();
+    expect(await run("stocks")).toMatchObject({ error: null });
+    expect(holds()).toEqual([]);
+    expect(
+      quarantined()
+        .map(({ reference }) => reference)
+        .sort(),
+    ).toEqual([...NEW].sort());
+    // No article that is for sale was sent again: the site may have sold it since.
+    const sent = requests().flatMap(({ records }) => records as { sku: string }[]);
+    expect([...new Set(sent.map(({ sku }) => sku))].filter((sku) => !NEW.includes(sku))).toEqual(["S-7"]);
+    clock.advance(60_000);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-3'");
+    await run("stocks");
+    expect(level("S-3")).toBe(0);
+  });
+
+  itWhole("hold the feed up until the first probe that has a change of a known article", async () => {
+    const { erp, run, holds, addNew, quarantined, clock, level } = await startKnown(40);
+    addNew();
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
+    for (let n = 1; n <= 12; n++) {
+      clock.advance(60_000);
+      erp.exec(`UPDATE stock SET quantity = 0 WHERE sku = 'S-${n}'`);
+      await run("stocks");
+    }
+    expect(holds()).toEqual([]);
+    expect(level("S-1")).toBe(0);
+    expect(level("S-12")).toBe(0);
+    expect(
+      quarantined()
+        .map(({ reference }) => reference)
+        .sort(),
+    ).toEqual([...NEW].sort());
+  });
+
+  itWhole("are refused as well where the service takes nothing: the feed is held", async () => {
+    const { erp, run, holds, addNew, sandbox, quarantined } = await startKnown(40);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-7'");
+    await run("stocks");
+    sandbox.service.setOptions({ reject: { skus: "all", how: "422" } });
+    addNew();
+    await run("stocks");
+    expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
+    expect(quarantined()).toEqual([]);
+  });
+});

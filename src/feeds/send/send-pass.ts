@@ -16,8 +16,10 @@ export interface SendPass extends FeedPass {
   readonly trial: RefusalTrial<OutboxRow>;
   /** Why the feed is held. The pass is a probe then, and what is refused ends no hold. */
   readonly heldFor: readonly string[];
-  /** Returns a control row from the end of the outbox: shows whether the service accepts anything at all. */
+  /** Returns a control row: shows whether the service accepts anything at all. */
   readonly control: () => Promise<OutboxRow | undefined>;
+  /** Whether rows wait beside those of the pass. */
+  readonly hasOthers: () => boolean;
   /** The rows before their first request, by id. */
   readonly before: Map<number, OutboxRow>;
   /** Ids of rows in requests of which the service counted only a part, with the name of the count. */

@@ -83,7 +83,7 @@ export class SendRows {
   }
 
   /** @param given.control returns a control row: shows whether the service accepts anything at all */
-  begin(pass: FeedPass, given: Pick<SendPass, "control" | "heldFor">): SendPass {
+  begin(pass: FeedPass, given: Pick<SendPass, "control" | "hasOthers" | "heldFor">): SendPass {
     this.request.recall();
     const unproven = countUnproven(this.#context.store, this.#options.rules, FAILURES_IN_ROW_MAX - 1, "service");
     return {
@@ -122,7 +122,7 @@ export class SendRows {
       if (step.kind === "done") break;
       if (step.kind === "trouble") {
         // Where nothing else is left, rows that were refused before keep waiting: no good row is delayed.
-        const isLeft = trial.hasPending || (await pass.control()) !== undefined;
+        const isLeft = trial.hasPending || pass.hasOthers();
         if (isLeft || this.#mustHold(pass)) throw pass.failure ?? (await this.#trouble(pass));
         return;
       }
