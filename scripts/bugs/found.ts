@@ -1577,6 +1577,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/conditions.ts",
   ),
   tested(
+    "test/feeds/push-guard.test.ts",
+    "the guard does not see that prices become 0",
+    { in: "readLevels", find: "LEVEL_COLUMNS[feed] ?? []", replace: 'feed === "stocks" ? ["quantity"] : []' },
+    "src/config/feed-level.ts",
+  ),
+  tested(
     "test/feeds/push-refusals.test.ts",
     "new articles that the service does not know hold the stock up",
     { of: "queueAccepted", does: "return undefined;" },

@@ -48,10 +48,16 @@ const STANDARD: Readonly<Record<string, { column: string; on_delete: object; tex
   catalog: { column: "active", on_delete: { active: false }, text: "false" },
 };
 
+/** Columns whose 0 goes to zero, where nothing is calculated: goods must not be sold for 0 either. */
+const LEVEL_COLUMNS: Readonly<Record<string, readonly string[] | undefined>> = {
+  stocks: ["quantity"],
+  prices: ["price"],
+};
+
 export function readLevels(feed: string, settings: LevelSettings): RecordLevels {
   const { root } = parseTemplate(settings.record);
   const available = settings.available === null ? null : parseExpression(settings.available);
-  const added = available === null ? (feed === "stocks" ? ["quantity"] : []) : addedColumns(available);
+  const added = available === null ? (LEVEL_COLUMNS[feed] ?? []) : addedColumns(available);
   const named = available === null ? [] : placesOf(root, ["available"]);
   const columns = placesOf(root, added);
   const levels = named.length > 0 ? named : columns;

@@ -54,6 +54,20 @@ describe("the guard", () => {
     ]);
   });
 
+  it("counts prices that become 0", async () => {
+    const settings = { imports: { prices: { path: "/api/v1/import/prices" } } };
+    const { erp, run, site, rows } = await startFeeds({ settings, arm: ["prices"] });
+    const insert = erp.prepare("INSERT INTO prices (sku, price) VALUES (?, 100)");
+    for (let n = 0; n < 100; n++) insert.run(`P-${n}`);
+    await run("prices");
+    erp.exec("UPDATE prices SET price = 0");
+    await run("prices");
+    expect(Object.values(site("prices"))).toEqual(
+      Array.from({ length: 100 }, () => expect.objectContaining({ price: 100 })),
+    );
+    expect(rows("SELECT area, reason FROM holds")).toEqual([{ area: "prices", reason: "guard" }]);
+  });
+
   itWhole("counts what went to zero within its window", async () => {
     const { run, zero, zeros, holds, clock } = await startFilled();
     zero(1, 25);
