@@ -144,10 +144,11 @@ export function readSentWords(bytes: Buffer, value: Span, level = 1): string | u
   });
 }
 
-/** The order itself, which may have an error of its own: it has a state, and nothing that says of success. */
+/** The order itself, which may have an error of its own: it has a state, and nothing that says of success. `error` is no order's state. */
 function isOrder(bytes: Buffer, object: Span): boolean {
-  const names = [...membersOf(bytes, object)].map(({ key }) => nameOf(key));
-  return names.some((name) => /^stat(?:us|e)$/.test(name)) && !names.some((name) => DONE_NAME.test(name));
+  const members = [...membersOf(bytes, object)].map(({ key, value }) => ({ name: nameOf(key), value }));
+  const hasState = members.some(({ name, value }) => /^stat(?:us|e)$/.test(name) && plainOf(bytes, value) !== "error");
+  return hasState && !members.some(({ name }) => DONE_NAME.test(name));
 }
 
 /** Whether a member of that name describes an error, so that a list in it is no list of orders. */

@@ -211,6 +211,7 @@ describe("an answer to a status or a confirm that reports an error of what was s
     ['{"orders":[{"isError":true,"errors":[{"code":7}]}]}', "true"],
     ['{"batch":{"batch_id":"b1","error":"LOCKED"}}', "LOCKED"],
     ['{"batches":[{"batch_id":"b1","success":false}]}', "success: false"],
+    ['{"batches":[{"batch_id":"b1","status":"error","error":"LOCKED"}]}', "LOCKED"],
   ])("is a refusal: %s", (body, words) => {
     expect(read(body)).toContain(words);
   });
