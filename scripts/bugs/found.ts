@@ -1577,6 +1577,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/health/conditions.ts",
   ),
   tested(
+    "test/updates/second-reads.test.ts",
+    "the minute of a change is taken for its millisecond where the order shows one",
+    { of: "isCutToMinute", does: "return false;" },
+    "src/orders/second-reads.ts",
+  ),
+  tested(
     "test/feeds/push-guard.test.ts",
     "the guard does not see that prices become 0",
     { in: "readLevels", find: "LEVEL_COLUMNS[feed] ?? []", replace: 'feed === "stocks" ? ["quantity"] : []' },

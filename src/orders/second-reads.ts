@@ -51,17 +51,19 @@ export function planSecondRead(order: { step: number; waiting: number; nowMs: nu
 /**
  * To be called inside the transaction that stores an answer requested at `askedAt`. Returns whether the order will be
  * read again.
- * @param order `isNews`: it has changed, and may soon change again
+ * @param order `isNews`: it has changed, and may soon change again. `own`: the order's own timestamp, where the other one is of the
+ * changes: they may write it to the minute
  */
 export function queueSecondRead(
   store: Store,
-  order: { orderId: string; timestamp: string | null; askedAt: string; isNews: boolean },
+  order: { orderId: string; timestamp: string | null; own?: string | null; askedAt: string; isNews: boolean },
   timezone: string,
 ): boolean {
   const timestamp = order.timestamp === null ? undefined : parseTimestamp(order.timestamp, timezone);
   const askedMs = Date.parse(order.askedAt);
   if (timestamp === undefined || askedMs >= Number(timestamp.latestNs / 1_000_000n) + DAY_MS) return false;
-  const endNs = endOfStepNs(store, timestamp, timezone);
+  const own = parseTimestamp(order.own ?? "", timezone);
+  const endNs = isCutToMinute(timestamp, own) ? endOfUnitNs(timestamp) : endOfStepNs(store, timestamp, timezone);
   if (endNs === undefined) return false;
   const unitEndMs = Number(endNs / 1_000_000n);
   if (askedMs >= unitEndMs) return false;
@@ -76,6 +78,12 @@ export function queueSecondRead(
     )
     .run(order.orderId, isoTime(dueMs), isoTime(endMs), Number(order.isNews));
   return changes > 0;
+}
+
+/** Whether one is the other without its seconds. */
+function isCutToMinute(timestamp: Timestamp, own: Timestamp | undefined): boolean {
+  if (own === undefined || timestamp.instantNs % MINUTE_NS !== 0n) return false;
+  return own.instantNs > timestamp.instantNs && own.instantNs < timestamp.instantNs + MINUTE_NS;
 }
 
 /** From when on no change can have this timestamp, judged by the newest orders; undefined for units below a second. */

@@ -92,6 +92,27 @@ itWhole("a timestamp from the future keeps no order waiting, and none is read wi
   for (const each of test.ids) expect(test.statusOf(each).status).toBe("paid");
 });
 
+it("changes that are listed to the minute hide no second change, although orders show the millisecond", async () => {
+  const test = await startFollowed(2, { service: { updates: { lines: false } } });
+  const { service } = test.sandbox;
+  const handle = service.handle.bind(service);
+  service.handle = (request) => {
+    const answer = handle(request);
+    if (!request.path.includes("/updates")) return answer;
+    const text = answer.body.toString().replace(/("updated_at":"[^"]*T\d\d:\d\d):\d\d\.\d+Z/g, "$1:00Z");
+    return { ...answer, body: Buffer.from(text) };
+  };
+  const [id] = test.ids as [string];
+  test.clock.advance(120_000 - (test.clock.nowMs() % 60_000));
+  test.change(id, { lines: LINES("2") }, 20_007);
+  await test.poll(0);
+  expect(quantity(test, id)).toBe("2");
+  test.change(id, { lines: LINES("7") }, 5_003);
+  for (let polls = 0; polls < 3; polls++) await test.poll();
+  expect(quantity(test, id)).toBe("7");
+  expect(test.rows("SELECT * FROM repeat_reads")).toEqual([]);
+});
+
 itWhole("a single order with seconds in its time hides no second change within a minute of another one", async () => {
   const test = await startFollowed(4, { service: { precision: "min", updates: { lines: false } } });
   const [id, odd] = test.ids as [string, string];

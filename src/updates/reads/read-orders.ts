@@ -261,9 +261,11 @@ export class ReadOrders {
   }
 
   /** The change's timestamp may be another one than the order's own. */
-  #readAfterUnit(queued: QueuedRead, { askedAt }: OrderAnswer): void {
+  #readAfterUnit(queued: QueuedRead, answer: OrderAnswer): void {
+    const { askedAt } = answer;
     if (askedAt === undefined) return;
-    const order = { orderId: queued.orderId, timestamp: this.#asking.timestampOf(queued), askedAt, isNews: false };
+    const [timestamp, own] = [this.#asking.timestampOf(queued), this.#reader.timestampOf(answer)];
+    const order = { orderId: queued.orderId, timestamp, own, askedAt, isNews: false };
     queueSecondRead(this.#context.store, order, this.#timezone);
   }
 
