@@ -1602,6 +1602,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
+    "each probe of a service that refuses everything queues one more row",
+    { in: "queueAccepted", find: "waiting === ACCEPTED_QUEUED_MAX", replace: "waiting < 0" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/feeds/push-refusals.test.ts",
     "an article that is for sale is sent again as a control",
     { in: "queueAccepted", find: '"AND s.live = 0"', replace: '""' },
     "src/feeds/feed-outbox.ts",

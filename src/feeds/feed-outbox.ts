@@ -4,7 +4,7 @@
  * was sent.
  */
 
-import { onlyRow } from "../database/only-row.ts";
+import { onlyRow, onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import { bytesOf, type FeedRules, firstOf, RECORDS_BYTES_MAX } from "./feed.ts";
 import { INVALID_EPOCH, type Numbers, paddedKey, sameKey, saveSentDrops } from "./feed-rows.ts";
@@ -179,13 +179,23 @@ export function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLi
   )[0];
 }
 
+/** Rows that wait as refused controls: a service that refuses everything is shown by so many. */
+const ACCEPTED_QUEUED_MAX = 3;
+
 /**
  * Queues a row that the service has accepted and that is unchanged since, to be sent once more as a control; undefined where there is
- * none. Only what changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
+ * none, or enough wait. Only what changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
  */
 export function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | undefined {
   const isHarmless = rules.name === "prices" || (rules.name === "stocks" && rules.available !== null);
   if (!isHarmless) return undefined;
+  const waiting = onlyValue<number>(
+    store,
+    `SELECT count(*) FROM (SELECT 1 FROM feed_outbox x JOIN feed_sent s ON s.feed_id = x.feed_id AND ${sameKey("s", "x")}
+     WHERE x.feed_id = ? AND x.record = s.record AND s.gone = 0 AND x.gone = 0 LIMIT ${ACCEPTED_QUEUED_MAX})`,
+    rules.feedId,
+  );
+  if (waiting === ACCEPTED_QUEUED_MAX) return undefined;
   const row = store
     .prepare<Record<"k0" | "k1" | "k2" | "k3", string>>(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, waiting_since)

@@ -263,13 +263,21 @@ describe("many new articles that the service does not know", () => {
   });
 
   itWhole("are refused as well where the service takes nothing: the feed is held", async () => {
-    const { erp, run, holds, addNew, sandbox, quarantined } = await startKnown(40);
-    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'S-7'");
+    const { erp, run, rows, clock, holds, addNew, sandbox, quarantined } = await startKnown(40);
+    erp.exec("UPDATE stock SET quantity = 0 WHERE CAST(substr(sku, 3) AS INTEGER) BETWEEN 10 AND 19");
     await run("stocks");
     sandbox.service.setOptions({ reject: { skus: "all", how: "422" } });
     addNew();
     await run("stocks");
     expect(holds()).toEqual([{ area: "stocks", reason: "refused" }]);
     expect(quarantined()).toEqual([]);
+    const waiting = () => rows<{ n: number }>("SELECT count(*) AS n FROM stock_sent WHERE state <> 'sent'")[0]?.n;
+    for (let hours = 0; hours < 12; hours++) {
+      clock.advance(3_600_000);
+      await run("stocks");
+    }
+    // The new ones, and no more controls than show it.
+    expect(waiting()).toBeGreaterThan(NEW.length);
+    expect(waiting()).toBeLessThanOrEqual(NEW.length + 3);
   });
 });
