@@ -57,6 +57,8 @@ const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
 const SETTLED = `SELECT comment, state, status_before IS NOT NULL AS began, http_status AS httpStatus FROM status_requests
   WHERE state IN ('sent', 'refused')`;
+/** A change shortly before the request left, with a time that is cut or of another clock, may be taken for what it did. */
+const SHOWN_WITHIN_MS = 120_000;
 /** What the service answers of an order that is not confirmed. */
 const NOT_CONFIRMED = 409;
 /** An order that is known from changes alone may have been confirmed long ago. */
@@ -445,7 +447,20 @@ export class StatusInvariants {
         ? [`${comment} is refused because its order was not confirmed`]
         : [];
     });
-    return [...wrong, ...settled, ...early];
+    return [...wrong, ...settled, ...early, ...rows.flatMap((row) => this.#isVain(row))];
+  }
+
+  /** Its order had the status before, and nothing has come to the service or changed the order since: that it has the status shows nothing. */
+  #isVain({ comment, state, httpStatus }: { comment: string; state: string; httpStatus: number | null }): string[] {
+    const number = Number(comment.replace("request ", ""));
+    const orderId = this.#scene.erp.asked[number - 1]?.orderId.toLowerCase() ?? "";
+    const hasCome = this.#effects.has(number) || this.#lostEffects.has(number) || this.#queued.has(number);
+    const leftAtMs = this.#sentAtMs.get(number);
+    if (state !== "sent" || httpStatus !== null || hasCome || leftAtMs === undefined || !this.#leftOfSame.has(number))
+      return [];
+    if (!this.#unanswered.has(number) || this.#scene.versions.hasOtherSince(orderId, leftAtMs - SHOWN_WITHIN_MS))
+      return [];
+    return [`${comment} counts as sent, has not arrived, and its order had the status before`];
   }
 
   /** Whether the service has carried a request out and moved its order on at once. */
