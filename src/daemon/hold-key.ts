@@ -1,9 +1,9 @@
 import type { HoldRow } from "../pass/hold-rows.ts";
 
 /** What distinguishes holds. */
-export type HoldName = Pick<HoldRow, "area" | "reason">;
+export type HoldKey = Pick<HoldRow, "area" | "reason">;
 
-export function keyOf({ area, reason }: HoldName): string {
+export function keyOf({ area, reason }: HoldKey): string {
   return `${area}\n${reason}`;
 }
 

@@ -10,7 +10,7 @@ import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { loadRefusedProbe } from "../pass/refused-probes.ts";
 import { isFlowEnabled } from "../pass/runs.ts";
 import type { Area } from "../service/service-error.ts";
-import { flowOf, type HoldName, keyOf } from "./hold-key.ts";
+import { flowOf, type HoldKey, keyOf } from "./hold-key.ts";
 
 /** How long a flow that used a probe in vain leaves further probes to other flows that wait for one. */
 const OTHERS_FIRST_MS = 5 * 60_000;
@@ -48,23 +48,23 @@ export class ProbeQueues {
     if (queue !== undefined && queue.refused !== flowOf(areas)) queue.waiting.add(flowOf(areas));
   }
 
-  noteBegun(hold: HoldName): void {
+  noteBegun(hold: HoldKey): void {
     this.#queues.get(keyOf(hold))?.waiting.clear();
   }
 
   /** The probe sent no request. */
-  noteUnused(hold: HoldName, areas: readonly string[]): void {
+  noteUnused(hold: HoldKey, areas: readonly string[]): void {
     this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), this.#context.clock.monotonicMs() + OTHERS_FIRST_MS);
   }
 
-  noteRefused(hold: HoldName, areas: readonly string[]): void {
+  noteRefused(hold: HoldKey, areas: readonly string[]): void {
     // Flows that asked while the probe was under way wait for the next one.
     const waiting = new Set(this.#queues.get(keyOf(hold))?.waiting);
     waiting.delete(flowOf(areas));
     this.#queues.set(keyOf(hold), { refused: flowOf(areas), waiting, firstMs: OTHERS_FIRST_MS });
   }
 
-  forget(hold: HoldName): void {
+  forget(hold: HoldKey): void {
     this.#queues.delete(keyOf(hold));
   }
 
@@ -88,6 +88,6 @@ function mayAsk(store: JobContext["store"], flow: JobName): boolean {
   return flow === "orders" || flow === "updates" || loadWorkLeft(store, flow).left !== 0;
 }
 
-function flowKeyOf(hold: HoldName, areas: readonly string[]): string {
+function flowKeyOf(hold: HoldKey, areas: readonly string[]): string {
   return `${keyOf(hold)}\n${areas.join()}`;
 }

@@ -179,7 +179,7 @@ export function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLi
   )[0];
 }
 
-/** Rows that wait as refused controls: a service that refuses everything is shown by so many. */
+/** How many controls may wait at a service that refuses them: more would show no more. */
 const ACCEPTED_QUEUED_MAX = 3;
 
 /**

@@ -161,12 +161,13 @@ describe("what a success answer to a POST says", () => {
   });
 });
 
-describe("an answer to an import that reports errors of its records", () => {
-  const read = (body: string) => {
-    const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) }, "import");
-    return acceptance.kind === "error" ? acceptance.words : acceptance.kind;
-  };
+/** The words of an error, or what else the answer is. */
+function wordsOf(body: string, to: "request" | "import"): string {
+  const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) }, to);
+  return acceptance.kind === "error" ? acceptance.words : acceptance.kind;
+}
 
+describe("an answer to an import that reports errors of its records", () => {
   it.each([
     ['{"stocks":[{"sku":"A","status":"error","message":"Склад не найден"}]}', "Склад не найден"],
     ['{"update":[{"id":7},{"id":0,"error":{"code":"invalid_id","message":"Invalid ID."}}]}', "Invalid ID."],
@@ -182,7 +183,7 @@ describe("an answer to an import that reports errors of its records", () => {
     ],
     ['{"report":{"rows":[{"sku":"A","success":false}]}}', "success: false"],
   ])("is a refusal: %s", (body, words) => {
-    expect(read(body)).toContain(words);
+    expect(wordsOf(body, "import")).toContain(words);
   });
 
   it.each([
@@ -193,16 +194,11 @@ describe("an answer to an import that reports errors of its records", () => {
     '{"warnings":[{"sku":"A","message":"the price is low"}]}',
     '{"errors":[null,null],"rows":[1,2]}',
   ])("is an acceptance: %s", (body) => {
-    expect(read(body)).toBe("accepted");
+    expect(wordsOf(body, "import")).toBe("accepted");
   });
 });
 
 describe("an answer to a status or a confirm that reports an error of what was sent", () => {
-  const read = (body: string) => {
-    const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
-    return acceptance.kind === "error" ? acceptance.words : acceptance.kind;
-  };
-
   it.each([
     ['{"orders":[{"order_id":"A","success":false,"error":{"code":"INVALID_TRANSITION"}}]}', "INVALID_TRANSITION"],
     ['{"order":{"order_id":"A","success":false}}', "success: false"],
@@ -213,7 +209,7 @@ describe("an answer to a status or a confirm that reports an error of what was s
     ['{"batches":[{"batch_id":"b1","success":false}]}', "success: false"],
     ['{"batches":[{"batch_id":"b1","status":"error","error":"LOCKED"}]}', "LOCKED"],
   ])("is a refusal: %s", (body, words) => {
-    expect(read(body)).toContain(words);
+    expect(wordsOf(body, "request")).toContain(words);
   });
 
   it.each([
@@ -222,6 +218,6 @@ describe("an answer to a status or a confirm that reports an error of what was s
     '{"orders":[{"order_id":"A","status":"rejected","success":true,"errors":[]}]}',
     '{"data":{"fulfillmentCreate":{"userErrors":[]}}}',
   ])("is an acceptance: %s", (body) => {
-    expect(read(body)).toBe("accepted");
+    expect(wordsOf(body, "request")).toBe("accepted");
   });
 });

@@ -447,11 +447,11 @@ export class StatusInvariants {
         ? [`${comment} is refused because its order was not confirmed`]
         : [];
     });
-    return [...wrong, ...settled, ...early, ...rows.flatMap((row) => this.#isVain(row))];
+    return [...wrong, ...settled, ...early, ...rows.flatMap((row) => this.#listVain(row))];
   }
 
   /** Its order had the status before, and nothing has come to the service or changed the order since: that it has the status shows nothing. */
-  #isVain({ comment, state, httpStatus }: { comment: string; state: string; httpStatus: number | null }): string[] {
+  #listVain({ comment, state, httpStatus }: { comment: string; state: string; httpStatus: number | null }): string[] {
     const number = Number(comment.replace("request ", ""));
     const orderId = this.#scene.erp.asked[number - 1]?.orderId.toLowerCase() ?? "";
     const hasCome = this.#effects.has(number) || this.#lostEffects.has(number) || this.#queued.has(number);

@@ -101,7 +101,7 @@ export function planTruncated(
   return { because: "truncated", steps, ids, kept: {} };
 }
 
-/** A walk that deletes what a person has approved, without the deletions where more rows are lacking by now than were shown. */
+/** The walk without its deletions, where it would delete more rows than a person has approved. */
 export function unlessMore(walk: Walk, approved: number): Walk {
   if (walk.because !== "approved" || sumOf(walk.kept) <= approved) return walk;
   return { ...walk, steps: walk.steps.filter(({ kind }) => kind !== "local") };
