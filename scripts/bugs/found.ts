@@ -1652,4 +1652,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "isNameOfConfirmed", find: "events.at < @receivedAt", replace: "events.at < '' AND @receivedAt <> ''" },
     "src/confirm/reused-names.ts",
   ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "passes that the service ended before their pages could be judged are not counted over processes",
+    { of: "loadUnjudged", does: "return 0;" },
+    "src/updates/pages/pass-turn.ts",
+  ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "reads of orders have no turn after a pass that the service ended",
+    { of: "loadTurn", does: "return undefined;" },
+    "src/updates/pages/pass-turn.ts",
+  ),
 ];

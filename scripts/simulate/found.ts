@@ -18,7 +18,7 @@ import {
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
-import type { Added, Apart, Step, WorldKind } from "./schedule.ts";
+import type { Added, Apart, Fate, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.ts";
 
@@ -82,6 +82,8 @@ const FOUND: readonly Found[] = [
   { tag: 0xd83d, shares: { usual: 0.3, hostile: 0.4 }, draw: cutKeys },
   { tag: 0x429d, shares: { usual: 0.02, hostile: 0.04 }, draw: waitUntil },
   { tag: 0x5e7b, shares: { usual: 0.01, hostile: 0.03 }, draw: skewedAfterLoss },
+  { tag: 0xa5a1, shares: { usual: 0.02, hostile: 0.05 }, draw: asksAgain },
+  { tag: 0x0e44, shares: { usual: 0, hostile: 0.05 }, draw: refusesItsWay },
   { tag: 0xb1de, shares: { usual: 0.01, hostile: 0 }, draw: wideFails },
   { tag: 0xb2ef, shares: { usual: 0.01, hostile: 0 }, draw: positionFails },
   { tag: 0xb3f1, shares: { usual: 0.04, hostile: 0 }, draw: confirmFails },
@@ -398,6 +400,46 @@ function cancelledUnseen(random: Random, forms: Forms): Apart {
       unseen,
       ...idle(2),
       ...(isStopped ? [] : [{ after: ms, do: "wait" } as const]),
+    ],
+  };
+}
+
+/** The ERP asks once more for the status that an order has, with another comment, and that request or its answer is lost. */
+function asksAgain(random: Random, forms: Forms): Apart {
+  const ask: Step = { after: 0, do: "ask", order: integerBetween(random, 0, 3), status: "accepted" };
+  const when = random() < 0.7 ? "before" : "after";
+  const fate: Fate = random() < 0.5 ? { kind: "reset", when } : { kind: "status", status: 502, when, retryAfter: null };
+  return {
+    forms,
+    steps: [
+      orders(4),
+      ...idle(3),
+      ask,
+      ...idle(2),
+      { after: 0, do: "net", on: "status", fate },
+      ask,
+      ...idle(3),
+      ...(random() < 0.5 ? [change(random), pass()] : []),
+    ],
+  };
+}
+
+/** From the first day on an endpoint refuses all that it is sent, under names of its own, for a while. */
+function refusesItsWay(random: Random, forms: Forms): Added {
+  const on = pickOne(random, ["confirm", "status", "import"] as const);
+  const ms = pickOne(random, [3 * MINUTE, 12 * MINUTE]);
+  const lie = { on, status: 200, body: "own refusal", of: "all", when: "before", ageMs: 0, retryAfter: null } as const;
+  const key = integerBetween(random, 0, 3);
+  return {
+    forms,
+    first: [{ after: 0, do: "lie", lie: { ...lie, span: { ms } } }, orders(2), write(key)],
+    steps: [
+      pass(),
+      { after: 0, do: "ask", order: integerBetween(random, 0, 1), status: "accepted" },
+      pass(),
+      write(key, "zero"),
+      pass(),
+      { after: ms, do: "wait" },
     ],
   };
 }

@@ -49,6 +49,13 @@ export type Outcome =
   | { verdict: "confirmed"; usual?: AnswerForm; counts?: AnswerCounts; excess?: CountedOtherwise | undefined }
   | { verdict: "refused" | "retry"; failure: BridgeError; isSaid: boolean; because?: UnknownBecause };
 
+/** What one request confirms of a batch. */
+interface Part {
+  row: BatchRow;
+  /** The ids after it. */
+  rest?: string;
+}
+
 /** What became of a batch: `row` names what was confirmed, or else what is left of it. */
 interface Sent {
   row: BatchRow;
@@ -108,7 +115,7 @@ export class SendConfirm {
       }
       const mayDivide = !isAgain && this.#vainIn !== pass && this.isDivisible(row) && idsServed(left) > 1;
       if (mayDivide && isOfOrders(outcome, row, pass))
-        return await this.#divide(named, { row: left, outcome, wasTried: isRepeat }, pass);
+        return await this.#divide({ named, part }, { row: left, outcome, wasTried: isRepeat }, pass);
       isWhole &&= part.rest === undefined;
       if (part.rest === undefined || outcome.verdict !== "confirmed") {
         if (outcome.verdict !== "confirmed") return { row: left, outcome, wasTried: isRepeat };
@@ -129,33 +136,39 @@ export class SendConfirm {
   /**
    * Confirms what it can of a refused confirm, in halves, so that the orders which the service refuses are left alone. One bad
    * order would otherwise keep all others unconfirmed, and a service that serves the oldest ones only would deliver nothing new.
+   * @param of.part the part that was refused; what follows it is sent in parts as large
    */
-  async #divide(named: BatchRow, { row, outcome: first, wasTried }: Sent, pass: PullPass): Promise<Sent> {
-    const waiting = halvesOf(literalsOf(row.orderIds));
-    const [left, accepted] = [new Set(waiting.flat()), new Set<string>()];
+  async #divide(
+    { named, part: refused }: { named: BatchRow; part: Part },
+    { row, outcome: first, wasTried }: Sent,
+    pass: PullPass,
+  ): Promise<Sent> {
+    const [ids, rest] = [literalsOf(refused.row.orderIds), literalsOf(refused.rest ?? null)];
+    const waiting = [...halvesOf(ids), ...partsOf(rest, ids.length)];
+    const [left, accepted] = [new Set([...ids, ...rest]), new Set<string>()];
     const ended = (outcome: Outcome): Sent => ({
       row: outcome.verdict === "confirmed" ? named : { ...row, orderIds: listOf(left) },
       outcome,
       wasTried,
       ...(accepted.size > 0 && { accepted: { ...row, orderIds: listOf(accepted) } }),
     });
-    let [last, requests, alone] = [first, 0, 0];
-    for (let ids = waiting.shift(); ids !== undefined; ids = waiting.shift()) {
+    let [last, requests, alone] = [first, 0, ids.length === 1 ? 1 : 0];
+    for (let some = waiting.shift(); some !== undefined; some = waiting.shift()) {
       const isVain = alone >= ALONE_MAX && accepted.size === 0;
       if (isVain) this.#vainIn = pass;
       if (isVain || requests >= DIVIDED_MAX || this.#context.isStopping()) break;
       requests += 1;
-      const part = { ...row, orderIds: listOf(ids) };
+      const part = { ...row, orderIds: listOf(some) };
       const outcome = await this.#send(part, wasTried, pass.signal);
       if (outcome.verdict === "confirmed") {
-        for (const id of ids) {
+        for (const id of some) {
           left.delete(id);
           accepted.add(id);
         }
         pass.confirmsFailed = 0;
         await this.#savePart(part, { rest: listOf(left), begun: true }, pass.signal);
       } else if (!isOfOrders(outcome, row, pass) && tooLargeOf(outcome) === undefined) return ended(outcome);
-      else if (ids.length > 1) waiting.unshift(...halvesOf(ids));
+      else if (some.length > 1) waiting.unshift(...halvesOf(some));
       else [last, alone] = [outcome, alone + 1];
     }
     return ended(left.size === 0 ? { verdict: "confirmed" } : last);
@@ -190,8 +203,8 @@ export class SendConfirm {
     return confirmNamesOrders(this.#form, batchId);
   }
 
-  /** The next part, within the service's limit; `rest`: the remaining ids. */
-  #partOf(row: BatchRow): { row: BatchRow; rest?: string } {
+  /** The next part, within the service's limit. */
+  #partOf(row: BatchRow): Part {
     const size = this.#waits.idsMax;
     if (size === undefined || !this.isDivisible(row) || idsServed(row) <= size) return { row };
     const [part, rest] = divideIds(row.orderIds ?? "[]", size);
@@ -355,8 +368,11 @@ function listOf(literals: Iterable<string>): string {
 }
 
 function halvesOf(ids: readonly string[]): string[][] {
-  const middle = Math.ceil(ids.length / 2);
-  return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0 && half.length < ids.length);
+  return ids.length > 1 ? partsOf(ids, Math.ceil(ids.length / 2)) : [];
+}
+
+function partsOf(ids: readonly string[], size: number): string[][] {
+  return Array.from({ length: Math.ceil(ids.length / size) }, (_, at) => ids.slice(at * size, (at + 1) * size));
 }
 
 /** Splits a JSON list after `size` ids; each keeps its original literal. */

@@ -61,6 +61,8 @@ export type MetaKey =
   | "wide_failed"
   | "refused_probes"
   | "waiting_statuses"
+  | "updates_turn"
+  | "updates_unjudged"
   | RestKey;
 
 /** Where reading the list of changes continues: for the regular pass, and for the wide re-poll. */

@@ -24,6 +24,7 @@ import { ReadWide } from "./looks/read-wide.ts";
 import { isToken, liesAhead, planSweep } from "./pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
 import { JudgePages } from "./pages/judge-pages.ts";
+import { endTurn, leaveTurn, loadTurn, type Turn } from "./pages/pass-turn.ts";
 import { planPosition } from "./pages/plan-position.ts";
 import { ReadPages } from "./pages/read-pages.ts";
 import { type Backfilled, loadRest } from "./pages/rest-rows.ts";
@@ -72,10 +73,6 @@ export class FollowUpdates implements Job {
   readonly #pages: ReadPages;
   readonly #judge: JudgePages;
   readonly #wide: ReadWide;
-  /** An error ended the pass during a wide read: the next pass continues it first. */
-  #isWideNext = false;
-  /** An error ended the pass while it followed changes: the next pass reads queued orders first. */
-  #isReadNext = false;
   readonly #isLogged = { future: false, ahead: false };
   /** A saved rest is valid only for requests of the same form. */
   readonly #signature: string;
@@ -117,10 +114,8 @@ export class FollowUpdates implements Job {
     const trouble: Trouble = {};
     this.#pages.beginPass();
     await this.#takeTurn(trouble, { counts, signal });
-    this.#isReadNext = true;
-    const followed = await this.#try(trouble, () => this.#follow(counts, signal));
+    const followed = await this.#leaving("reads", signal, () => this.#try(trouble, () => this.#follow(counts, signal)));
     const { isComplete = true, wide } = followed ?? {};
-    this.#isReadNext = false;
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
     // Before a wide read, and also after a failure of the change list: reads of orders use another path.
@@ -128,9 +123,7 @@ export class FollowUpdates implements Job {
     let left = await this.#readQueued(trouble, { counts, signal, isListed });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
-      this.#isWideNext = true;
-      isWideComplete = (await this.#try(trouble, wide)) ?? true;
-      this.#isWideNext = false;
+      isWideComplete = (await this.#leaving("wide", signal, () => this.#try(trouble, wide))) ?? true;
       if (trouble.ofOrders === undefined) left = await this.#readQueued(trouble, { counts, signal, isListed });
     }
     const { ofChanges, ofOrders } = trouble;
@@ -146,20 +139,31 @@ export class FollowUpdates implements Job {
     };
   }
 
+  /** Where an error ends the pass, the next one begins with `turn`. */
+  async #leaving<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!signal.aborted) await commit(this.#context, signal, () => leaveTurn(this.#context.store, turn));
+      throw error;
+    }
+  }
+
   /**
-   * Where the service answers so few requests that new changes take all of them, every other pass begins with the rest
-   * of the wide read.
+   * Where the service answers so few requests that new changes take all of them, every other pass begins with what comes
+   * after them: reads of orders, or the rest of a wide re-poll.
    */
   async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
-    const isReadNext = this.#isReadNext;
-    this.#isReadNext = false;
-    if (isReadNext) {
+    const { store } = this.#context;
+    const turn = loadTurn(store);
+    if (turn === undefined) return;
+    await commit(this.#context, signal, () => endTurn(store));
+    if (turn === "reads") {
       await this.#cuts.requestReads(signal);
       await this.#readQueued(trouble, { counts, signal });
     }
     if (stopsAll(trouble.ofOrders)) throw trouble.ofOrders;
-    const rest = this.#isWideNext ? loadRest(this.#context.store, "sweep_rest", this.#signature) : undefined;
-    this.#isWideNext = false;
+    const rest = turn === "wide" ? loadRest(store, "sweep_rest", this.#signature) : undefined;
     if (rest === undefined) return;
     await this.#try(trouble, async () => await this.#wide.readFurther(rest, { counts, signal }));
     await this.#readQueued(trouble, { counts, signal });
@@ -260,7 +264,7 @@ export class FollowUpdates implements Job {
       return { isComplete, found: await this.#judge.judge(pass), leastNow };
     } catch (error) {
       // After a wait it is the same as after a limit.
-      const end = this.#judge.endAtWait(pass, error);
+      const end = await this.#judge.endAtWait(pass, error);
       if (end !== undefined) return { isComplete: false, found: end.found, wait: error, leastNow };
       // The changes read so far are stored; the watermark stays, and the rest is requested again. If the service
       // refuses to continue from the saved rest, the next pass starts at the watermark.

@@ -70,6 +70,24 @@ describe("a confirm that is too large for the service", () => {
     expectComplete(t);
   });
 
+  itWhole("is sent in parts as large where the service refuses orders of one of them", async () => {
+    const t = await startNaming();
+    const [first = "", second = ""] = createOrders(t, 8);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (request) => {
+      const isRefused = request.path.endsWith("/confirm") && [first, second].some((id) => request.body.includes(id));
+      if (!isRefused) return handle(request);
+      return { status: 404, headers: {}, body: Buffer.from('{"error":"gone"}'), delivery: { kind: "plain" } };
+    };
+    const { accepted, refused } = limitConfirms(t, () => ids(2));
+    await t.run("orders");
+    expect(accepted).toEqual([2, 2, 2]);
+    expect(refused()).toBe(2);
+    const [batch] = t.rows("SELECT state, order_ids AS ids FROM batches");
+    expect(batch).toEqual({ state: "refused", ids: JSON.stringify([first, second]) });
+  });
+
   itWhole("names nothing again that was accepted, whatever happens to the other parts", async () => {
     const t = await startNaming();
     const { accepted } = limitConfirms(t, () => ids(3));

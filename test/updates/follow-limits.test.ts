@@ -27,11 +27,22 @@ async function start(count: number, limitMs: number, service: SandboxOptionsPatc
   return test;
 }
 
+interface Run {
+  /** Each pass is one of another process, as those of a timer that runs `sync`. */
+  isByTimer?: boolean;
+}
+
 /** Orders and changes are asked for every `everyMs`, whatever comes of it. Returns how many passes over changes failed. */
-async function run(test: Followed, forMs: number, everyMs = 6 * 60_000): Promise<number> {
+async function run(
+  test: Followed,
+  forMs: number,
+  everyMs = 6 * 60_000,
+  { isByTimer = false }: Run = {},
+): Promise<number> {
   let failed = 0;
   for (let ms = 0; ms < forMs; ms += everyMs) {
     test.clock.advance(everyMs);
+    if (isByTimer) await test.restart();
     await test.run("orders");
     const { error } = await test.run("updates");
     if (error !== null) failed += 1;
@@ -275,23 +286,28 @@ whole.describe("a service that names positions itself and answers few requests a
 });
 
 whole.describe("a service that answers few requests a minute", () => {
-  itWhole(
-    "is followed where its pages do not show whether they are whole before it asks to wait: orders are read",
-    async () => {
+  const ways = [
+    ["one process", { isByTimer: false }],
+    ["a timer", { isByTimer: true }],
+  ] as const;
+
+  itWhole.each(ways)(
+    "is followed where its pages do not show whether they are whole before it asks to wait: orders are read; by %s",
+    async (_, way) => {
       const test = await startFollowed(12, { service: { updates: { pageLimit: 3 } } });
       await run(test, 3 * 60_000, 60_000);
       const timestamp = Math.floor(test.clock.nowMs());
       for (const [place, id] of test.ids.entries())
         test.change(id, { status: "paid", timestamp: timestamp + (place < 5 ? 0 : 30_000) }, 0);
       limitRequests(test, 4);
-      await run(test, 2 * HOUR_MS, 90_000);
+      await run(test, 2 * HOUR_MS, 90_000, way);
       expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
       expect(held(test)).toEqual([]);
       expect(Date.parse(test.watermark()!)).toBe(timestamp + 30_000);
     },
   );
 
-  it("is followed where it answers none that would show whether a page was cut", async () => {
+  it.each(ways)("is followed where it answers none that would show whether a page was cut; by %s", async (_, way) => {
     const test = await startFollowed(30, {
       service: { updates: { pageLimit: 10, keeps: "newest", order: "descending" } },
     });
@@ -302,10 +318,10 @@ whole.describe("a service that answers few requests a minute", () => {
     const before = test.watermark();
     for (const id of test.ids) test.change(id, { status: "paid" });
     limitRequests(test, 2);
-    await run(test, 2 * 90_000, 90_000);
+    await run(test, 2 * 90_000, 90_000, way);
     expect(statuses(test).slice(20)).toEqual(test.ids.slice(20).map(() => "paid"));
     expect(test.watermark()).toBe(before);
-    await run(test, 30 * 60_000, 90_000);
+    await run(test, 30 * 60_000, 90_000, way);
     expect(statuses(test)).toEqual(test.ids.map(() => "paid"));
     expect(test.watermark()).not.toBe(before);
   });

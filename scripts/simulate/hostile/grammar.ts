@@ -49,6 +49,8 @@ export const BODIES = [
   ...(["id elsewhere", "no id"] as const),
   /** Records identify their orders in another form, or have an earlier timestamp (`OTHERWISE`). */
   "named otherwise",
+  /** Errors of what was sent, under names of the service's own. */
+  "own refusal",
   ...(["next empty", "next null", "next zero", "next false", "next repeats", "next back"] as const),
 ] as const;
 
@@ -139,6 +141,7 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
   "id elsewhere": ["updates"],
   "no id": ["updates"],
   "named otherwise": ["orders", "updates"],
+  "own refusal": ["confirm", "status", "import"],
   "next empty": ["updates"],
   "next null": ["updates"],
   "next zero": ["updates"],
@@ -151,6 +154,7 @@ const ONLY: Partial<Record<LieBody, readonly Asked[]>> = {
 const UNTRUE: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["error beside", "error beside nothing", "html", "cut", "refusal", "false"] as const),
   ...(["success false", "success 0", "success text", "no in words", "another form"] as const),
+  "own refusal",
 ]);
 
 /** Earlier answers, from a replica that lags behind or a cache. */
@@ -198,7 +202,7 @@ export function lacksIds({ body }: Lie): boolean {
 /** These begin after what makes them recognizable, and are drawn with it. */
 const APART: ReadonlySet<LieBody> = new Set<LieBody>([
   ...(["cached with its date", "no value", "status elsewhere", "lines elsewhere", "part", "empty otherwise"] as const),
-  "named otherwise",
+  ...(["named otherwise", "own refusal"] as const),
 ]);
 
 const LOOKED_FOR: ReadonlySet<number> = new Set([400, 404, 405, 409, 410, 422]);

@@ -358,7 +358,7 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.concat([base, Buffer.alloc(HUGE_BYTES, " ")]);
     case "0":
       // Three of them at the beginning are the usual form, which only a day of others replaces.
-      return Buffer.from(lie.on === "import" && !scene.isFormKnown ? NO_FORM : lie.body);
+      return Buffer.from(scene.isFormKnown ? lie.body : NO_FORM);
     case "false":
     case "null":
       return Buffer.from(lie.body);
@@ -394,6 +394,8 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return Buffer.from(text.replace(/"(order_id|number)":"[^"]*",?/g, ""));
     case "named otherwise":
       return Buffer.from(namedOtherwise(text, lie, scene));
+    case "own refusal":
+      return Buffer.from(ownRefusal(scene));
     case "no lines":
     case "no lines in one":
       return Buffer.from(withoutLines(text, scene.number, lie.body === "no lines in one"));
@@ -445,6 +447,28 @@ const OTHER_FORMS = [
   ...["Good day", '"see you"', '{"see":"elsewhere"}', '{"result":"resting"}', '{"status":"resting"}', '["resting"]'],
   ...['{"code":7}', '{"shop":{"name":"another one"}}', "true"],
 ];
+
+/** Of orders, and of a batch. */
+const OWN_REFUSALS = [
+  ...['{"orders":[{"success":false}]}', '{"order":{"error":"LOCKED"}}', '{"batch":{"error":"LOCKED"}}'],
+  ...['{"update":{"success":false,"message":"LOCKED"}}', '{"parcel":{"success":false}}'],
+];
+
+/** Errors of the articles that were sent, or of one order or batch. */
+function ownRefusal({ request, number }: Scene): string {
+  const text = request.body.toString("utf8");
+  const sent = KEYS.filter((key) => text.includes(JSON.stringify(key)));
+  if (sent.length === 0) return OWN_REFUSALS[number % OWN_REFUSALS.length] ?? "";
+  const [name, error] = OWN_LISTS[number % OWN_LISTS.length] ?? OWN_LISTS[0];
+  return JSON.stringify({ [name]: sent.map((sku) => ({ sku, ...error })) });
+}
+
+const OWN_LISTS = [
+  ["stocks", { error: "unknown article" }],
+  ["update", { id: 0, error: { code: "invalid_sku" } }],
+  ["userErrors", { field: "sku", message: "is not known" }],
+  ["result_error", { text: "нет такого товара" }],
+] as const;
 
 /** What an answer of another shape has renamed; a bare list has nothing. */
 const SHAPE: Partial<Record<Asked, RegExp>> = {

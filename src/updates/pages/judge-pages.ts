@@ -4,6 +4,7 @@
  */
 
 import type { Lack } from "../../completeness/plan-completeness.ts";
+import { commit } from "../../pass/commit.ts";
 import { asksAllToWait } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadAnchors, loadCut } from "../cuts/cut-rows.ts";
@@ -21,6 +22,7 @@ import {
   showsHole,
   withoutEarlier,
 } from "./page-cover.ts";
+import { loadUnjudged, saveUnjudged } from "./pass-turn.ts";
 import type { ReadPages } from "./read-pages.ts";
 
 /** So many passes in a row that the service ended before its pages could be judged count as cut. */
@@ -30,7 +32,6 @@ export class JudgePages {
   readonly #context: JobContext;
   readonly #timezone: string;
   readonly #pages: ReadPages;
-  readonly #unjudged = { news: 0, sweep: 0 };
 
   constructor(context: JobContext, timezone: string, pages: ReadPages) {
     this.#context = context;
@@ -42,7 +43,7 @@ export class JudgePages {
   async judge(pass: Pass): Promise<Found | undefined> {
     const other = judgeOther(pass);
     const found = other ?? (await this.#judgeMixed(pass)) ?? (await this.#judgeGap(pass)) ?? judgeOther(pass);
-    this.#unjudged[pass.isSweep ? "sweep" : "news"] = 0;
+    await this.#saveUnjudged(pass, 0);
     if (found?.verdict === "cut" || found?.isOther) return found;
     const lacks = this.#findLacks(pass);
     const trusted = lacks.some(({ isTrusted }) => isTrusted);
@@ -57,12 +58,19 @@ export class JudgePages {
    * that started again each time would never finish. Undefined where the next pass must start again: behind a page that
    * may have been cut. If that repeats, the cut counts and its changes are searched for.
    */
-  endAtWait(pass: Pass, error: unknown): { found?: Found } | undefined {
+  async endAtWait(pass: Pass, error: unknown): Promise<{ found?: Found } | undefined> {
     if (!asksAllToWait(error) || pass.asked === undefined) return undefined;
     if (!isUnclear(pass)) return {};
-    const unjudged = ++this.#unjudged[pass.isSweep ? "sweep" : "news"];
+    const unjudged = loadUnjudged(this.#context.store, kindOf(pass)) + 1;
+    await this.#saveUnjudged(pass, unjudged);
     if (pass.high === undefined || unjudged < UNJUDGED_MAX) return undefined;
     return { found: { verdict: "unsure", size: pass.pageMax, isMixed: pass.mixed !== undefined } };
+  }
+
+  async #saveUnjudged(pass: Pass, passes: number): Promise<void> {
+    const { store } = this.#context;
+    if (loadUnjudged(store, kindOf(pass)) === passes) return;
+    await commit(this.#context, pass.signal, () => saveUnjudged(store, kindOf(pass), passes));
   }
 
   /**
@@ -138,6 +146,10 @@ export class JudgePages {
     });
     return verdict === "whole" ? undefined : { verdict, size: timestamps.length, isMixed: false, isFew };
   }
+}
+
+function kindOf({ isSweep }: Pass): "news" | "sweep" {
+  return isSweep ? "sweep" : "news";
 }
 
 function judgeOther({ otherQuestion }: Pass): Found | undefined {
