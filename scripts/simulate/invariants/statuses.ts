@@ -426,7 +426,7 @@ export class StatusInvariants {
     }[];
     const unshown = this.#scene.auditor.prepare(UNSHOWN).pluck().all() as string[];
     const wrong = unshown.map((comment) => `${comment} counts as not shown by its order, which has the status`);
-    const settled = rows.flatMap(({ comment, state, began }) => {
+    const settled = rows.flatMap(({ comment, state, began, httpStatus }) => {
       const number = Number(comment.replace("request ", ""));
       const effect = this.#effects.get(number);
       // Where the order was changed once more nobody can tell by looking at it.
@@ -437,6 +437,9 @@ export class StatusInvariants {
         !this.#scene.versions.hasMoreSince(effect.orderId, effect.atMs);
       const isRefusedFirst = this.#carriedOutAfterRefusal.has(number);
       if (state === "refused") return isTold && !isRefusedFirst ? [`request ${number} is refused and took effect`] : [];
+      const isCome = this.#hasCome(number) || this.#leftOfSame.has(number);
+      if (httpStatus !== null && httpStatus < 300 && !isCome)
+        return [`request ${number} counts as accepted and did nothing`];
       // Whether one that was to leave as the program died has left nobody can tell where the order had the status before.
       return this.#sentAtMs.has(number) || began === 1 ? [] : [`request ${number} counts as sent and never left`];
     });
@@ -454,13 +457,22 @@ export class StatusInvariants {
   #listVain({ comment, state, httpStatus }: { comment: string; state: string; httpStatus: number | null }): string[] {
     const number = Number(comment.replace("request ", ""));
     const orderId = this.#scene.erp.asked[number - 1]?.orderId.toLowerCase() ?? "";
-    const hasCome = this.#effects.has(number) || this.#lostEffects.has(number) || this.#queued.has(number);
     const leftAtMs = this.#sentAtMs.get(number);
-    if (state !== "sent" || httpStatus !== null || hasCome || leftAtMs === undefined || !this.#leftOfSame.has(number))
+    if (
+      state !== "sent" ||
+      httpStatus !== null ||
+      this.#hasCome(number) ||
+      leftAtMs === undefined ||
+      !this.#leftOfSame.has(number)
+    )
       return [];
     if (!this.#unanswered.has(number) || this.#scene.versions.hasOtherSince(orderId, leftAtMs - SHOWN_WITHIN_MS))
       return [];
     return [`${comment} counts as sent, has not arrived, and its order had the status before`];
+  }
+
+  #hasCome(number: number): boolean {
+    return this.#effects.has(number) || this.#lostEffects.has(number) || this.#queued.has(number);
   }
 
   /** Whether the service has carried a request out and moved its order on at once. */
