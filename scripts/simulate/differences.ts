@@ -330,6 +330,7 @@ export function staleOrders(world: World): Difference[] {
     const isHidden = forms.carry === "changes" && !forms.lines && versions.isHidden(id) && !isReadAfterUnit(world, id);
     const isSameTime = versions.tieSize(id, unitOf(forms)) > forms.page;
     const isOurs =
+      isListed(world, id) &&
       forms.next !== "cursor" &&
       !isMisled &&
       !isHidden &&
@@ -346,6 +347,14 @@ export function staleOrders(world: World): Difference[] {
       },
     ];
   });
+}
+
+/**
+ * Some services list changes only of orders that they have delivered, and a confirm that covers everything leaves others
+ * undelivered for ever: changes of those are found by the comparison alone.
+ */
+export function isListed({ forms, service }: World, id: string): boolean {
+  return forms.scope !== "handed-out" || service.ledger.handedOutOrderIds().has(id);
 }
 
 /**

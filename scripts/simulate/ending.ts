@@ -1,7 +1,15 @@
 import { clearDelivery } from "../../src/batches/delivery-rows.ts";
 import { approveGuarded } from "../../src/feeds/feed-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
-import { type Difference, differencesOf, isOfFailing, isServedOlder, unitOf, WAITING } from "./differences.ts";
+import {
+  type Difference,
+  differencesOf,
+  isListed,
+  isOfFailing,
+  isServedOlder,
+  unitOf,
+  WAITING,
+} from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
 import type { FeedName } from "./schedule.ts";
@@ -225,8 +233,7 @@ async function settleLosses(world: World): Promise<Losses> {
   const left = missing();
   losses.rescued = lost.length - left.length;
   for (const id of left) {
-    const isShown = forms.scope === "all" || service.ledger.handedOutOrderIds().has(id);
-    if (isShown) world.fail(4, `order ${id}, which no batch brought, was not rescued by its next change`);
+    if (isListed(world, id)) world.fail(4, `order ${id}, which no batch brought, was not rescued by its next change`);
     if (world.told.size > 0) losses.told += 1;
     else losses.untold += 1;
   }
