@@ -557,11 +557,11 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/lost-values.test.ts",
     "a value that all orders have lost counts by a clock that jumps ahead",
     {
-      in: "isHeldForLong",
-      find: "onMachineMs >= Math.min(heldMs, HELD_ON_MACHINE_MS)",
+      in: "hasLasted",
+      find: "onMachineMs >= Math.min(forMs, ON_MACHINE_MS)",
       replace: "onMachineMs >= 0",
     },
-    "src/completeness/lost-values.ts",
+    "src/pass/machine-clock.ts",
   ),
   tested(
     "test/updates/change-lag.test.ts",
@@ -830,6 +830,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/reads/kept-words.ts",
   ),
   tested(
+    "test/statuses/status-kept.test.ts",
+    "a cancellation that may be of an order holds its status by a clock that jumps ahead",
+    { in: "judge", find: "machineMs: sinceMs", replace: "machineMs: null" },
+    "src/updates/reads/kept-words.ts",
+  ),
+  tested(
     "test/statuses/status-unstored.test.ts",
     "a cancellation settled by an answer that was asked for before it",
     { in: "requestReadAfter", find: "record_hash = ?", replace: "record_hash = iif(? IS NULL, '', record_hash)" },
@@ -1062,7 +1068,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "a cancellation overlooked that waits for its read while a later record comes that cannot be stored",
     {
       in: "queueOrderRead",
-      find: "storeOvertaken({ store, rules }, { orderId, status, timestamp, at });",
+      find: "storeOvertaken({ store, rules }, { orderId, status, timestamp, at: now.at });",
       replace: "",
     },
     "src/orders/queue-order.ts",

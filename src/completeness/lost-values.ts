@@ -5,7 +5,7 @@
  * the service has sent it for a day. SQL, because it counts lines and names an index.
  */
 import type { Store } from "../database/store.ts";
-import { leastAgoMs } from "../pass/machine-clock.ts";
+import { hasLasted, type MachineTime } from "../pass/machine-clock.ts";
 import type { LineValues, OrderMapping, OrderSource, OrderValues } from "../records/order-mapping.ts";
 import { countsLines, isCounted, lacksCounted } from "./counted-lines.ts";
 
@@ -26,8 +26,6 @@ const SINGLE_FORMER_MIN = 5;
 export const HELD_MS = 24 * 3_600_000;
 /** The same for a single value: answers of another kind than the former ones may never have it. */
 const SINGLE_HELD_MS = 3_600_000;
-/** At least this part of it by the machine's clock, which a machine that is off at night reaches each day. */
-const HELD_ON_MACHINE_MS = 4 * 3_600_000;
 
 const MAIN_PARTS = ["status", "lines"] as const;
 /** Values of lines with an article. */
@@ -182,23 +180,17 @@ function isNothing(total: string | null): boolean {
   return total === null || Number(total.replace(",", ".")) === 0;
 }
 
-/**
- * Whether records of the order have been held long enough to be accepted without the value, by the time of day and by
- * the machine's clock: the former can be set, the latter begins anew when the machine starts.
- */
+/** Whether records of the order have been held long enough to be accepted without the value. */
 export function isHeldForLong(
   store: Store,
   { kind, part, orderId }: { kind: string; part: LostPart; orderId: string },
-  { at, machineMs }: { at: string; machineMs: number },
+  now: MachineTime,
 ): boolean {
   const heldMs = part === "status" || part === "lines" ? HELD_MS : SINGLE_HELD_MS;
-  const sql = `SELECT first_seen_at AS at, first_seen_ms AS ms FROM quarantine INDEXED BY quarantine_record
+  const sql = `SELECT first_seen_at AS at, first_seen_ms AS machineMs FROM quarantine INDEXED BY quarantine_record
     WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
   return store
-    .prepare<{ at: string; ms: number | null }>(sql)
+    .prepare<{ at: string; machineMs: number | null }>(sql)
     .all(kind, orderId)
-    .some((since) => {
-      const onMachineMs = since.ms === null ? machineMs : leastAgoMs(since.ms, machineMs);
-      return Date.parse(at) - Date.parse(since.at) >= heldMs && onMachineMs >= Math.min(heldMs, HELD_ON_MACHINE_MS);
-    });
+    .some((since) => hasLasted(since, now, heldMs));
 }

@@ -645,6 +645,8 @@ export const queuedReads = sqliteTable("owed_reads", {
   lastError: text("last_error"),
   /** When the next attempt is due; null: at once. @example null */
   dueAt: text("due_at"),
+  /** Milliseconds from the machine's start to when the order began to wait with a record. @example null */
+  sinceMs: real("since_ms"),
 });
 
 export const mirrorChanges = sqliteTable("mirror_changes", {

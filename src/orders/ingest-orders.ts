@@ -310,7 +310,7 @@ function queueWholeRead(options: IngestOptions, record: GoodRecord, contentHash:
     recordHash: record.hash,
     contentHash,
   };
-  queueOrderRead(options, read, options.at);
+  queueOrderRead(options, read, options);
 }
 
 /** Updates a queued read to the newest change, so that an answer from before it counts as older. */

@@ -1,5 +1,6 @@
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
 import type { Store } from "../database/store.ts";
+import type { MachineTime } from "../pass/machine-clock.ts";
 import { loadQueuedRead, type QueuedRead, queueRead, renewRead } from "../pass/position-rows.ts";
 import { fieldOf } from "../records/same-order.ts";
 import { storeOvertaken } from "./cancellation.ts";
@@ -14,15 +15,15 @@ import { stateOfStatus } from "./plan-order.ts";
 export function queueOrderRead(
   { store, rules }: { store: Store; rules: OrderRules },
   read: Omit<QueuedRead, "attempts">,
-  at: string,
+  now: MachineTime,
 ): void {
   const { orderId } = read;
   const said = { text: read.record, mapping: rules[read.source] };
   const [status = null, timestamp = null] = [fieldOf(said, "status"), fieldOf(said, "updated_at")];
-  storeOvertaken({ store, rules }, { orderId, status, timestamp, at });
+  storeOvertaken({ store, rules }, { orderId, status, timestamp, at: now.at });
   const waiting = loadQueuedRead(store, orderId);
   if (waiting !== undefined && isOlderThanCancelled(rules, read, waiting)) return;
-  queueRead(store, read, at);
+  queueRead(store, read, now);
   if (waiting === undefined || read.source !== "update") return;
   if (waiting.source === "batch" || isLaterThan(rules, { waiting, timestamp })) renewRead(store, orderId);
 }

@@ -68,16 +68,19 @@ export function loadHeldReferences(store: Store, kind: BadRecord["kind"], limit:
 /** Larger records are not searched. */
 const LOOKED_INTO_BYTES = 1_000_000;
 
-const HELD_TEXT = `iif(octet_length(payload) <= ${LOOKED_INTO_BYTES}, payload, '') AS text, first_seen_at AS since`;
+const HELD_TEXT = `iif(octet_length(payload) <= ${LOOKED_INTO_BYTES}, payload, '') AS text, first_seen_at AS since, first_seen_ms AS sinceMs`;
+
+interface HeldText {
+  text: string;
+  since: string;
+  /** Milliseconds since the machine's start; null where it is not known. */
+  sinceMs: number | null;
+}
 
 /** A held record of one order. `payload` is empty if the record is too large. */
-export function loadHeldOf(
-  store: Store,
-  kind: BadRecord["kind"],
-  reference: string,
-): { text: string; since: string }[] {
+export function loadHeldOf(store: Store, kind: BadRecord["kind"], reference: string): HeldText[] {
   return store
-    .prepare<{ text: string; since: string }>(
+    .prepare<HeldText>(
       `SELECT ${HELD_TEXT} FROM quarantine INDEXED BY quarantine_record
        WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`,
     )
@@ -88,13 +91,9 @@ export function loadHeldOf(
  * The same of all records under the order's id, alone or with a number after a space (`orderReference`). The character
  * after the space is `!`.
  */
-export function loadHeldUnder(
-  store: Store,
-  kind: BadRecord["kind"],
-  orderId: string,
-): { text: string; since: string }[] {
+export function loadHeldUnder(store: Store, kind: BadRecord["kind"], orderId: string): HeldText[] {
   return store
-    .prepare<{ text: string; since: string }>(
+    .prepare<HeldText>(
       `SELECT ${HELD_TEXT} FROM quarantine INDEXED BY quarantine_record WHERE kind = @kind AND state = 'held'
          AND coalesce(reference, '') >= @orderId AND coalesce(reference, '') < @orderId || '!'`,
     )
@@ -169,11 +168,11 @@ export function loadHeldWith(
   store: Store,
   kinds: readonly BadRecord["kind"][],
   { id, number }: { id: string; number: string | null },
-): { kind: BadRecord["kind"]; text: string; since: string }[] {
+): (HeldText & Pick<BadRecord, "kind">)[] {
   const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
   return store
-    .prepare<{ kind: BadRecord["kind"]; text: string; since: string }>(
-      `SELECT kind, payload AS text, first_seen_at AS since FROM quarantine
+    .prepare<HeldText & Pick<BadRecord, "kind">>(
+      `SELECT kind, payload AS text, first_seen_at AS since, first_seen_ms AS sinceMs FROM quarantine
        WHERE id IN (${ids}) AND octet_length(payload) <= ${LOOKED_INTO_BYTES}
          AND (instr(lower(payload), @id) > 0 OR instr(payload, @number) > 0)`,
     )

@@ -9,6 +9,7 @@ import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "
 import type { NamedRow } from "../database/row.ts";
 import { orders, queuedReads, watermarks } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
+import type { MachineTime } from "./machine-clock.ts";
 
 /** Name of the watermark of `updates`. */
 export const UPDATES_STREAM = "updates";
@@ -40,17 +41,18 @@ const QUEUED = ["orderId", "serviceId", "source", "record", "recordHash", "conte
 export type QueuedRead = NamedRow<typeof queuedReads, (typeof QUEUED)[number]>;
 
 /** Queues a read for a newer record; it is due at once, unless the order itself has failed. */
-export function queueRead(store: Store, queued: Omit<QueuedRead, "attempts">, at: string): void {
+export function queueRead(store: Store, queued: Omit<QueuedRead, "attempts">, now: MachineTime): void {
+  const { orderId, serviceId, source, record, recordHash, contentHash } = queued;
   store
     .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since)
-       VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since, since_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (order_id) DO UPDATE SET service_id = excluded.service_id, source = excluded.source,
          record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash,
-         due_at = CASE WHEN attempts > 0 THEN due_at END
+         since_ms = coalesce(since_ms, excluded.since_ms), due_at = CASE WHEN attempts > 0 THEN due_at END
        WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
     )
-    .run(queued.orderId, queued.serviceId, queued.source, queued.record, queued.recordHash, queued.contentHash, at);
+    .run(orderId, serviceId, source, record, recordHash, contentHash, now.at, now.machineMs);
 }
 
 const NO_RECORD = Buffer.alloc(32);
@@ -141,7 +143,7 @@ export function loadLongQueued(
     .all(range);
 }
 
-type QueuedSince = QueuedRead & Pick<typeof queuedReads.$inferSelect, "since" | "dueAt">;
+type QueuedSince = QueuedRead & Pick<typeof queuedReads.$inferSelect, "since" | "sinceMs" | "dueAt">;
 
 export function loadQueuedRead(store: Store, orderId: string): QueuedSince | undefined {
   return findRow(store, queuedReads, { orderId });

@@ -88,12 +88,12 @@ export function retryQuarantined(options: RetryOptions, row: QuarantinedRecord):
     : { outcome: "released", reason: null };
 }
 
-function queueRead({ store, rules, at }: RetryOptions, record: GoodRecord, bytes: Buffer): void {
+function queueRead(options: RetryOptions, record: GoodRecord, bytes: Buffer): void {
   const { orderId, serviceId, hash } = record;
   queueOrderRead(
-    { store, rules },
+    options,
     { orderId, serviceId, source: "update", record: textOf(bytes, record.span), recordHash: hash, contentHash: null },
-    at,
+    options,
   );
 }
 

@@ -306,6 +306,23 @@ whole.describe("a status for an order that a record may be of, and may call canc
     expect(request(id).state).toBe("sent");
   });
 
+  itSome(1)(CASES)("waits for hours where the clock is set ahead by a year: %s", async (_, isBatch, make) => {
+    const { ids, ask, ill, served, pollAll, request, clock } = await startNamed(isBatch, make);
+    clock.advance(5 * HOUR_MS);
+    ill(ids[0]!, FORBIDDEN);
+    served();
+    const id = ask(ids[0]!, "shipped");
+    await pollAll();
+    clock.jump(365 * 24 * HOUR_MS);
+    await pollAll(20);
+    expect(request(id).state).toBe("pending");
+    for (let hours = 0; hours < 6; hours++) {
+      await pollAll();
+      clock.advance(HOUR_MS - 60_000);
+    }
+    expect(request(id).state).toBe("sent");
+  });
+
   itWhole.each(CASES.filter(([, , make]) => "status" in make({ orderId: "", number: "", at: "" })))(
     "leaves at once where that names a status that is no cancellation: %s",
     async (_, isBatch, make) => {

@@ -22,6 +22,8 @@ interface Called {
   status: string | null;
   readonly timestamp: string;
   readonly atMs: number;
+  /** The error of the machine's wall clock then. */
+  readonly wallOffsetMs: number;
   /** An answer has shown the order itself since. */
   isRead: boolean;
   /** The record named its order otherwise than usual, or bore an earlier time. */
@@ -52,6 +54,8 @@ const IS_OF_SAME =
 const DATE_FRESH_MS = 65_000;
 /** Whether a record that does not name its order is one of it, only the order shows: nothing waits longer than for a day. */
 const UNSURE_FOR_MS = 23 * 3_600_000;
+/** Nor less than so long where the day passes because the clock is set ahead. */
+const UNSURE_AT_LEAST_MS = 3.9 * 3_600_000;
 /** How often a request that waits in a queue may be carried out: it is repeated after an hour and after a day. */
 const QUEUED_MAX = 3;
 const SENDING = "SELECT comment FROM status_requests WHERE state = 'sending'";
@@ -326,8 +330,10 @@ export class StatusInvariants {
     const orderId = String(order_id).toLowerCase();
     const timestamp = String(updated_at);
     const before = this.#called.get(orderId);
+    const { time, machine } = this.#scene;
+    const at = { atMs: time.elapsedMs, wallOffsetMs: machine.wallOffsetMs };
     if (before === undefined || isBefore(before.timestamp, timestamp))
-      this.#called.set(orderId, { status, timestamp, atMs: this.#scene.time.elapsedMs, isRead: false, isUnsure });
+      this.#called.set(orderId, { status, timestamp, ...at, isRead: false, isUnsure });
     else if (!isBefore(timestamp, before.timestamp) && status !== before.status) before.status = null;
     if (this.#called.get(orderId)?.status !== "cancelled") return;
     this.#onCalled.get(orderId)?.();
@@ -336,10 +342,12 @@ export class StatusInvariants {
 
   /** Since a moment ago at least, by a change that is later than what is stored. */
   #isCalledCancelled(orderId: string): boolean {
-    const { auditor, time, versions } = this.#scene;
+    const { auditor, machine, time, versions } = this.#scene;
     const called = this.#called.get(orderId);
     if (called?.status !== "cancelled" || called.isRead || called.atMs >= time.elapsedMs) return false;
-    if (called.isUnsure && time.elapsedMs - called.atMs > UNSURE_FOR_MS) return false;
+    const agoMs = time.elapsedMs - called.atMs;
+    const wallAgoMs = agoMs + machine.wallOffsetMs - called.wallOffsetMs;
+    if (called.isUnsure && wallAgoMs > UNSURE_FOR_MS && agoMs > UNSURE_AT_LEAST_MS) return false;
     if (versions.odd.has(orderId) || auditor.prepare(OWN_CANCELLATION).get(orderId) !== undefined) return false;
     const stored = auditor.prepare(STORED).get(orderId) as { status: string; timestamp: string | null } | undefined;
     if (stored === undefined || stored.status === "cancelled") return false;

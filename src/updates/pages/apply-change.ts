@@ -60,7 +60,7 @@ export function applyChange(
     recordHash: contentHash,
     contentHash,
   };
-  queueOrderRead({ store, rules }, read, at);
+  queueOrderRead(options, read, options);
   return "owed";
 }
 

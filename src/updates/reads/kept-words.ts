@@ -16,6 +16,7 @@ import type { OrderRules } from "../../orders/order-rules.ts";
 import { isOddStatus } from "../../orders/status-names.ts";
 import { loadHeldUnder, loadHeldWith } from "../../pass/held-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { hasLasted } from "../../pass/machine-clock.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
@@ -57,6 +58,8 @@ interface Word {
   /** False: only ids or numbers inside the record suggest the order. */
   isNamed: boolean;
   since: string;
+  /** The same by the machine's clock; null where it is not known. */
+  sinceMs: number | null;
   /** Failed reads; undefined: the record is in the quarantine. */
   attempts?: number;
   /** Whether a read was tried recently: after a long stop the time counts from now. */
@@ -83,14 +86,15 @@ function judge(
   { plan }: OrderRules,
   { word, stored, at }: { word: Word; stored: { status: string | null; updatedAt: string | null }; at: string },
 ): KeptWord[] {
-  const { status, updatedAt, isNamed, since, attempts, isTried } = word;
+  const { status, updatedAt, isNamed, since, sinceMs, attempts, isTried } = word;
   const { timezone, cancelled } = plan;
   if (isSameName(status, stored.status)) return [];
-  const waitedMs = Date.parse(at) - Date.parse(since);
+  const now = { at, machineMs: context.clock.monotonicMs() };
+  const hasWaited = (forMs: number) => hasLasted({ at: since, machineMs: sinceMs }, now, forMs);
   const isOld = isOlder(updatedAt, stored.updatedAt, timezone);
   if (status === undefined || cancelled.has(status)) {
     if (cancelled.has(stored.status ?? "")) return [];
-    const isOver = waitedMs >= CANCELLED_FOR_MS && isTried;
+    const isOver = hasWaited(CANCELLED_FOR_MS) && isTried;
     // Only a read shows whether the record is of this order and later, so it does not refuse a status.
     const isSure = status !== undefined && isNamed && !isOld;
     return isOver && !isSure ? [] : [{ status: status ?? null, updatedAt, since, isCancelled: true, isOver }];
@@ -101,12 +105,12 @@ function judge(
   );
   const isNewer = isStrictlyNewer(updatedAt, stored.updatedAt, timezone) && !isZoneUnclear(form, other);
   if (!isNewer || isOfFuture(context, updatedAt ?? "", timezone)) return [];
-  const isOver = attempts === undefined || waitedMs >= NEWER_FOR_MS || attempts >= CANCELLED_TRIES;
+  const isOver = attempts === undefined || hasWaited(NEWER_FOR_MS) || attempts >= CANCELLED_TRIES;
   return [{ status, updatedAt, since, isCancelled: false, isOver }];
 }
 
 /** A record with what is needed to judge it. */
-interface Kept extends Pick<Word, "isNamed" | "since" | "attempts" | "isTried"> {
+interface Kept extends Pick<Word, "isNamed" | "since" | "sinceMs" | "attempts" | "isTried"> {
   text: string;
   source: OrderSource;
 }
@@ -134,16 +138,23 @@ function loadKept(store: Store, rules: OrderRules, { orderId, at }: { orderId: s
   const unnamed = queued === undefined ? [] : loadUnnamed(store, rules, order).map((each) => ({ ...each, isTried }));
   for (const each of unnamed) if (queued !== undefined && queued.since > each.since) each.since = queued.since;
   const unstored = findUnstored(store, (record, answer) => ofOrder(store, rules, { record, answer, order })).map(
-    ({ of, ...each }) => ({ ...each, isNamed: of === "named", since: each.at, attempts: 0, isTried: false }),
+    ({ of, ...each }) => ({
+      ...each,
+      isNamed: of === "named",
+      since: each.at,
+      sinceMs: null,
+      attempts: 0,
+      isTried: false,
+    }),
   );
   return [...waiting, ...held, ...unnamed, ...unstored];
 }
 
 /** Held records without an id that may belong to the order. */
 function loadUnnamed(store: Store, rules: OrderRules, order: Numbered): Omit<Kept, "isTried">[] {
-  return loadHeldWith(store, UNNAMED_KINDS, beginningOf(order)).flatMap(({ kind, text, since }) => {
+  return loadHeldWith(store, UNNAMED_KINDS, beginningOf(order)).flatMap(({ kind, ...held }) => {
     const source = kind === BAD_KIND.update ? "update" : "batch";
-    return mayBeOf({ text, mapping: rules[source] }, order) ? [{ text, source, since, isNamed: false }] : [];
+    return mayBeOf({ text: held.text, mapping: rules[source] }, order) ? [{ ...held, source, isNamed: false }] : [];
   });
 }
 

@@ -114,6 +114,8 @@ export class ReadQueue {
   }
 
   keepChange(queued: QueuedRead, reason: Message, at: string): void {
-    saveQuarantined(this.#context.store, { ...this.#recordOf(queued), reason, payload: queued.record, at });
+    const { store, clock } = this.#context;
+    const seen = { reason, payload: queued.record, at, machineMs: clock.monotonicMs() };
+    saveQuarantined(store, { ...this.#recordOf(queued), ...seen });
   }
 }
