@@ -49,6 +49,12 @@ const OF_WORDS: readonly PlantedBug[] = [
     "src/daemon/gate.ts",
   ),
   tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "a wait for a lost delivery begins only with a request where the clock was ahead, and each pass is a process",
+    { in: "bringTimesBack", find: "bringDeliveryBack(store, now);", replace: "" },
+    "src/daemon/repair.ts",
+  ),
+  tested(
     "test/completeness/empty-list.test.ts",
     "a wait for empty batches that a clock began that was ahead never ends where each pass is a process",
     { in: "bringTimesBack", find: "bringEmptyBack(store, now);", replace: "" },

@@ -1169,12 +1169,9 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { cron: true }, step: { do: "empty batch" } },
   },
   {
-    ...one(
-      "a delivery that was lost while the clock was ahead stands until that time",
-      "src/batches/delivery-rows.ts",
-      "opened_at = min(opened_at, excluded.opened_at)",
-      "opened_at = opened_at",
-    ),
+    name: "a delivery that was lost while the clock was ahead stands until that time",
+    edits: [{ file: "src/batches/delivery-rows.ts", of: "bringDeliveryBack", does: "return;" }],
+    foundBy: "simulation",
     draws: {
       forms: { cron: true, confirm: "all", redeliver: null },
       step: { do: "clock", ms: [10_800_000, 86_400_000, 31_536_000_000] },

@@ -23,15 +23,16 @@ export interface OpenDelivery {
 
 /**
  * To be called before a GET. A GET that is still open has lost its answer: its delivery counts as lost until the
- * service has served everything once more from here. A time after the present is of a clock that was set back.
+ * service has served everything once more from here.
  * @param date the service's clock, where it is known
  */
 export function openDelivery(store: Store, at: string, date?: string): OpenDelivery {
+  bringDeliveryBack(store, at);
   const row = onlyRow(
     store
       .prepare<{ openedAt: string; lost: number; lostAt: string | null }>(
         `INSERT INTO pull_mark (id, opened_at, is_open, lost, service_ms, asked_at) VALUES (1, @at, 1, 0, @service, @at)
-       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1, opened_at = min(opened_at, excluded.opened_at),
+       ON CONFLICT (id) DO UPDATE SET lost = 1, is_open = 1,
          lost_at = CASE WHEN is_open THEN nullif(asked_at, opened_at) ELSE lost_at END, asked_at = excluded.asked_at,
          service_ms = coalesce(max(service_ms, excluded.service_ms), service_ms, excluded.service_ms),
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
@@ -41,6 +42,11 @@ export function openDelivery(store: Store, at: string, date?: string): OpenDeliv
       .get({ at, service: msOf(date) ?? null }),
   );
   return { ...row, lost: row.lost === 1 };
+}
+
+/** Brings a time of a loss after `now` to it, because the clock was ahead. To be called inside a transaction. */
+export function bringDeliveryBack(store: Store, now: string): void {
+  store.prepare("UPDATE pull_mark SET opened_at = @now WHERE opened_at > @now").run({ now });
 }
 
 /**

@@ -3,6 +3,7 @@
  * a running daemon.
  */
 
+import { bringDeliveryBack } from "../batches/delivery-rows.ts";
 import { loadUnreadBody } from "../batches/kept-rows.ts";
 import { bringEmptyBack } from "../completeness/list-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
@@ -47,6 +48,7 @@ export function applyConfiguration(store: Store, loaded: LoadedConfig, at: strin
  */
 export function bringTimesBack(store: Store, now: string): void {
   bringFlowsBack(store, now);
+  bringDeliveryBack(store, now);
   bringEmptyBack(store, now);
 }
 

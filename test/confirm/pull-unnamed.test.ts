@@ -371,6 +371,19 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
+  it("is waited for from the first start after the clock was set back, also where nothing may be asked for", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    t.clock.jump(-86_400_000);
+    await t.restart();
+    t.clock.advance(16 * 60_000);
+    await t.restart();
+    await t.run("orders");
+    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+  });
+
   itWhole("goes on when a person has looked", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
     createOrders(t, 2);
