@@ -43,6 +43,12 @@ const OF_WORDS: readonly PlantedBug[] = [
     "src/updates/times/latest-time.ts",
   ),
   tested(
+    "test/updates/look-near.test.ts",
+    "a time that is ignored moves the position once it is near",
+    { of: "planWrongDays", does: "return undefined;" },
+    "src/updates/times/latest-time.ts",
+  ),
+  tested(
     "test/daemon/gate.test.ts",
     "a hold of a clock that was ahead begins anew with each process",
     { in: "admit", find: "await this.#bringBack(areas, signal);", replace: "" },

@@ -71,6 +71,31 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     }
   });
 
+  it("goes back, and times that were wrong later move it neither, once they are near", async () => {
+    const test = await startFollowed(4, noDate);
+    const [a, b, c, d] = test.ids as [string, string, string, string];
+    test.change(a, { status: "paid", timestamp: test.clock.nowMs() + 2 * HOUR_MS });
+    await test.poll();
+    test.change(d, { status: "paid" });
+    await pollFor(test, 3 * 60);
+    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: true });
+    const wrongMs = test.clock.nowMs() + 30 * HOUR_MS;
+    test.change(b, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
+    test.change(c, { status: "paid", timestamp: wrongMs });
+    await test.poll();
+    const known = loadAhead(test.bridge.store);
+    await test.restart();
+    await test.poll();
+    expect(loadAhead(test.bridge.store)).toEqual(known);
+    await test.poll(wrongMs - test.clock.nowMs() - 50 * MINUTE_MS);
+    for (let polls = 0; polls < 4; polls++) {
+      test.change(d, { status: `v${polls}` });
+      await test.poll(5 * MINUTE_MS);
+      expect(Date.parse(test.watermark()!)).toBeLessThanOrEqual(test.clock.nowMs());
+      expect(test.statusOf(d).status).toBe(`v${polls}`);
+    }
+  });
+
   itWhole("goes back, and an order that bears such a time is what it is answered with", async () => {
     const test = await startWithIll(3, noDate);
     const [a, b] = test.ids as [string, string];

@@ -17,6 +17,7 @@ import { loadCut } from "../cuts/cut-rows.ts";
 import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk } from "../pages/follow.ts";
 import { beginPass, type Pass } from "../pages/follow-pass.ts";
 import { isPositionRefused } from "../pages/since-limits.ts";
+import { planWrongDays } from "../times/latest-time.ts";
 import { type Ahead, loadAhead, saveAhead } from "../times/learned-rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60_000;
@@ -36,15 +37,23 @@ function isAheadHere({ store, client, clock }: Context, pass: Pick<Pass, "learne
 
 type Context = Pick<JobContext, "store" | "client" | "clock">;
 
-/** The row to save with a watermark that is now ahead of this machine's clock and was not before. */
+/**
+ * The row to save with a watermark that is now ahead of this machine's clock and was not before, or with times that were
+ * ignored.
+ */
 export function planAhead(
   { store, client, clock }: Context,
   position: string | undefined,
-  { watermark, near, learned, at }: Pass,
+  { watermark, near, learned, at, wrongDays: added }: Pass,
   rules: FollowRules,
 ): Ahead | undefined {
   const isAhead = (text: string | undefined) => liesAhead(text, clock.nowMs(), learned.form, rules);
-  if (client.serviceNow !== undefined || !isAhead(position) || isAhead(watermark)) return undefined;
+  if (client.serviceNow !== undefined) return undefined;
+  if (!isAhead(position) || isAhead(watermark)) {
+    const standing = loadAhead(store);
+    const wrongDays = standing && planWrongDays(standing.wrongDays ?? [], added, clock.nowMs());
+    return wrongDays && { ...standing, wrongDays };
+  }
   const from = near?.text ?? watermark ?? newestBefore(store, isAhead);
   return { at, watermark: position ?? "", isProven: false, ...(from !== undefined && { near: from }) };
 }

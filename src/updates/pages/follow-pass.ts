@@ -68,6 +68,8 @@ export interface Pass {
   near: High | undefined;
   /** The position moves to no later time, where the service sends no `Date`: {@link latestTime}. */
   ceiling: string | undefined;
+  /** Days of its timestamps that are ahead of this machine's clock, where they are known to be wrong. */
+  wrongDays: Set<number>;
   /** The service's own position, once it was requested and answered. */
   token: string | undefined;
   /** The next request, where a limit ended the pass. */
@@ -151,6 +153,7 @@ export function beginPass(
     high: undefined,
     near: undefined,
     ceiling: latestTime({ store, clock, client }, timezone),
+    wrongDays: new Set(),
     token: undefined,
     asked: undefined,
     coveredNs: loadCut(store)?.high.ns ?? instantOf(from.watermark, timezone),

@@ -31,6 +31,7 @@ import { loadAnchors } from "../cuts/cut-rows.ts";
 import { loadEqualTimestamps } from "../cuts/equal-timestamps-rows.ts";
 import { LookPast } from "../looks/look-past.ts";
 import { saysCancelled } from "../reads/take-cancellation.ts";
+import { addDaysAhead } from "../times/latest-time.ts";
 import { learnUnread, noteFormer } from "../times/learn-form.ts";
 import { KnownPages } from "./change-page.ts";
 import type { IsCancelled } from "./collect-changes.ts";
@@ -404,7 +405,9 @@ export class ReadPages {
     }
     const { high, future } = raiseHigh(pass.high, timestamps, serviceNow ?? pass.ceiling);
     pass.high = high;
-    pass.near = raiseHigh(pass.near, timestamps, isoTime(this.#context.clock.nowMs())).high;
+    const nowMs = this.#context.clock.nowMs();
+    pass.near = raiseHigh(pass.near, timestamps, isoTime(nowMs)).high;
+    if (serviceNow === undefined && pass.ceiling !== undefined) addDaysAhead(pass.wrongDays, timestamps, nowMs);
     pass.future = Math.max(pass.future, future);
     pass.pageMax = Math.max(pass.pageMax, elements.length);
     if (high !== undefined) pass.anchors = mergeAnchors(pass.anchors, changes.newest, high.ns);

@@ -37,7 +37,7 @@ export interface PassEnd {
   watermark?: string | undefined;
   cut?: Cut | undefined;
   covered?: string | undefined;
-  /** Set where the watermark moves ahead of this machine's clock. */
+  /** Set where the watermark moves ahead of this machine's clock, or where such times were ignored. */
   ahead?: Ahead | undefined;
   swept?: string | undefined;
   /** Null: delete it; undefined: keep it. */
@@ -79,7 +79,7 @@ export class StorePass {
     const learns = JSON.stringify(loadLearned(store)) !== JSON.stringify(pass.learned);
     const settles = end.rest !== undefined && this.#isUnsettled(pass, end);
     const anchors = this.#newAnchors(pass, end);
-    const isQuiet = [watermark, cut, covered, swept, anchors].every((each) => each === undefined);
+    const isQuiet = [watermark, cut, covered, swept, anchors, ahead].every((each) => each === undefined);
     if (news.length === 0 && isQuiet && !learns && !settles) return;
     const { at, askedAt } = pass;
     const options = {

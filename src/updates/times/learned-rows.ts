@@ -35,6 +35,8 @@ export interface Ahead {
   near?: string;
   /** Later changes had earlier times: the service's clock, or one order's time, was wrong, not this machine's clock. */
   isProven: boolean;
+  /** Days, counted from 1970, of times that were ignored since and are still to come. */
+  wrongDays?: readonly number[];
   /** A person has seen it. */
   isSeen?: true;
 }
