@@ -187,8 +187,7 @@ const ACCEPTED_QUEUED_MAX = 3;
  * none, or enough wait. Only what changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
  */
 export function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | undefined {
-  const isHarmless = rules.name === "prices" || (rules.name === "stocks" && rules.available !== null);
-  if (!isHarmless) return undefined;
+  if (rules.name !== "prices" && rules.name !== "stocks") return undefined;
   const waiting = onlyValue<number>(
     store,
     `SELECT count(*) FROM (SELECT 1 FROM feed_outbox x JOIN feed_sent s ON s.feed_id = x.feed_id AND ${sameKey("s", "x")}
