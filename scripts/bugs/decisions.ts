@@ -882,7 +882,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-refused.test.ts",
     "a status answered with the order in one that is not known counts as sent",
-    { in: "send", find: "new Set(own), { shown: another }", replace: "new Set(own), {}" },
+    { in: "send", find: "{ shown: another, ...report }", replace: "report || {}" },
     "src/statuses/answered-status.ts",
   ),
   tested(

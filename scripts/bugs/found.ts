@@ -1661,4 +1661,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "loadTurn", does: "return undefined;" },
     "src/updates/pages/pass-turn.ts",
   ),
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "what an answer to a status says of its order is not compared with the usual words",
+    { find: "const report = shown === undefined &&", replace: "const report = shown === null &&" },
+    "src/statuses/answered-status.ts",
+  ),
+  tested(
+    "test/service/said-of-records.test.ts",
+    "records that an answer names by numbered members are not looked at by their places",
+    { of: "isNumbered", does: "return false;" },
+    "src/service/said-of-records.ts",
+  ),
+  tested(
+    "test/service/said-of-records.test.ts",
+    "a gap in the list of what was made of the records says nothing",
+    { in: "sayInPlaces", find: "hasGaps && element === null", replace: "hasGaps && element === undefined" },
+    "src/service/said-of-records.ts",
+  ),
 ];

@@ -121,6 +121,10 @@ export function readSaid(
       });
       return;
     }
+    if (isNumbered(members)) {
+      visitList(Object.values(value), path, depth);
+      return;
+    }
     const indexes = names.ofElement(value, path);
     for (const index of indexes) for (const words of saidBeside(path, value, index)) say(index, words);
     if (indexes.length > 0) return;
@@ -145,6 +149,11 @@ export function readSaid(
     if (!isOfKeys && times === before) sayInPlaces(list, path);
   };
   const sayInPlaces = (list: readonly unknown[], path: string) => {
+    // `[100, null, 102]`: what was made of each record, and nothing of one.
+    const hasGaps = list.length === sent.length && list.includes(null) && list.some((element) => element !== null);
+    list.forEach((element, index) => {
+      if (hasGaps && element === null) say(index, `${path}[]=null`);
+    });
     const place = `${IN_PLACE}${path}[]`;
     const words = list.length === sent.length ? list.map((element) => verdictsInPlace(place, element)) : [];
     const different = new Set(words.flat());
@@ -191,6 +200,12 @@ function ordinaryOf(value: unknown, place: string, depth: number): string[] {
   return Object.entries(value)
     .slice(0, WORDS_MAX)
     .flatMap(([key, below]) => [memberPath(place, key), ...ordinaryOf(below, memberPath(place, key), depth + 1)]);
+}
+
+/** `{"1": "ok", "2": "not found"}`: a list, as PHP writes one that begins with 1. */
+function isNumbered(members: readonly [string, unknown][]): boolean {
+  const first = members[0]?.[0];
+  return (first === "0" || first === "1") && members.every(([key], at) => key === `${Number(first) + at}`);
 }
 
 function memberPath(path: string, key: string): string {

@@ -135,7 +135,10 @@ export class AnsweredStatus {
     const counted = short === undefined ? acceptance : { ...acceptance, doubt: doubtOf(short) };
     // The status that was set, also as the service spells it.
     const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
-    const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another });
+    // An answer that shows no status of the order reports what became of the request, in words that are learned.
+    const record = JSON.stringify({ status: plan.status });
+    const report = shown === undefined && { sent: [{ key: [sent.order.serviceId], record }] };
+    const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another, ...report });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });

@@ -108,6 +108,7 @@ describe("what an answer says of one record of the request", () => {
       { status: "ok", total: 1 },
     ],
     [{ ids: [7, 8] }, { ids: [9] }],
+    [{ ids: [7, null] }, { ids: [null, 8] }],
     [
       { "A-1": 3, "B-2": 3 },
       { "A-1": 3, "B-2": 3 },
@@ -139,6 +140,10 @@ describe("what an answer says of one record of the request", () => {
       { data: { items: [{ result: { state: "saved" } }, { result: { state: "unknown" } }] } },
     ],
     [{ stocks: [{ updated: true }, { updated: true }] }, { stocks: [{ updated: true }, { updated: false }] }],
+    // As PHP writes a list.
+    [{ rows: { 0: "ok", 1: "ok" } }, { rows: { 0: "ok", 1: "not found" } }],
+    [{ rows: { 1: "ok", 2: "ok" } }, { rows: { 1: "ok", 2: "Нет такого товара" } }],
+    [{ ids: [100, 101] }, { ids: [102, null] }],
   ])("is said by its place in a list that names none: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual(["B-2"]);
     expect(oddKeys(usual, usual)).toEqual([]);
@@ -186,6 +191,7 @@ describe("what an answer says of one record of the request", () => {
     [[{ changed: true }], { changed: false }],
     [[{ before: "error" }], { before: "error" }],
     [[{ items: [{ new: true }] }], { items: [{ new: false }] }],
+    [[{ totals: { 2026: 4, 2027: 1 } }], { totals: { 2026: 5, 2028: 1 } }],
   ])("is not said by a list of something else: %j, %j", (usual, answer) => {
     const requests = [SENT.slice(0, 1), SENT, [...SENT, record("C-3")]];
     for (const sent of usual.length === 1 ? requests : [SENT]) {

@@ -302,6 +302,33 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[times + 1])).toEqual(["paid"]);
   });
 
+  itWhole.each<[string, (id: string, word: string) => unknown]>([
+    ["in a list", (id, word) => ({ orders: [{ order_id: id, result: word }], message: "done" })],
+    ["by its id", (id, word) => ({ report: { [id]: word } })],
+  ])("is read where another word than the usual one stands for it %s", async (_, body) => {
+    const { ids, ask, send, sendFor, sandbox, request, effects } = await startStatusBridge({ orders: 6 });
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    let word = "OK";
+    service.handle = (call) => {
+      const [, id] = /orders\/([^/]+)\/status$/.exec(call.path) ?? [];
+      if (id === undefined) return handle(call);
+      const { headers, delivery } =
+        word === "OK" ? handle(call) : { headers: {}, delivery: { kind: "plain" as const } };
+      return { status: 200, headers, delivery, body: Buffer.from(JSON.stringify(body(id, word))) };
+    };
+    for (const id of ids.slice(0, 4)) ask(id, "paid");
+    await send();
+    word = "SEE-17";
+    const left = ask(ids[4]!, "paid");
+    await send();
+    expect(request(left)).not.toMatchObject({ state: "sent" });
+    word = "OK";
+    await sendFor(70, 5);
+    expect(request(left)).toMatchObject({ state: "sent", last_error: null });
+    expect(effects(ids[4])).toEqual(["paid"]);
+  });
+
   itWhole("is not sent again before it has had its time to arrive", async () => {
     const { ids, ask, send, sandbox, clock } = await startStatusBridge();
     ask(ids[0]!, "paid");
