@@ -31,7 +31,15 @@ import {
   withShown,
 } from "../service/answer-form.ts";
 import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/known-forms.ts";
-import { findOdd, hasSettled, NOTHING_SAID, readSaid, type SentRecord, wordsOf } from "../service/said-of-records.ts";
+import {
+  briefWordsOf,
+  findOdd,
+  hasSettled,
+  NOTHING_SAID,
+  readSaid,
+  type SentRecord,
+  wordsOf,
+} from "../service/said-of-records.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
@@ -110,14 +118,19 @@ export class AnswerForms {
   }
 
   /**
-   * @param sent the records of the request, for an import: the answer is also read record by record
+   * @param sent the records of the request: the answer is also read record by record
+   * @param isBrief the answer may say anything else of its one record
    * @param shown the status of the order in the answer, if it differs from the one that was sent
    */
   judge(
     body: Buffer,
     acceptance: Acceptance & { kind: "accepted" },
     own?: ReadonlySet<string>,
-    { sent, shown }: { sent?: readonly SentRecord[]; shown?: string | undefined } = {},
+    {
+      sent,
+      shown,
+      isBrief = false,
+    }: { sent?: readonly SentRecord[]; shown?: string | undefined; isBrief?: boolean } = {},
   ): JudgedAnswer {
     const learned = this.#learned;
     const { doubt, ...plain } = acceptance;
@@ -130,9 +143,9 @@ export class AnswerForms {
     const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
     const said = sent && readSaid(answer(), sent, records.ordinary);
     const whole = shown === undefined ? shape : withShown(shape, shown);
-    const form = said === undefined ? whole : { ...whole, said: wordsOf(said) };
+    const form = said === undefined ? whole : { ...whole, said: isBrief ? briefWordsOf(said) : wordsOf(said) };
     if (said !== undefined) this.#ordinary.set(form, said.ordinary);
-    const odd = said === undefined ? [] : findOdd(records, said);
+    const odd = said === undefined || isBrief ? [] : findOdd(records, said);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const [first] = odd;

@@ -395,6 +395,14 @@ export function wordsOf(said: SaidOfRecords): string[] {
   return [...new Set([...said.of.flatMap(wordsOfOne), ...said.unnamed])].sort();
 }
 
+/** A word of the outcome, or the code of a refusal; not a message, and no code of this one answer. */
+const BRIEF = /(?<!text|message|msg|reason|details?|note|warnings?)=(?:\p{L}[\p{L} _-]*|[45]\d\d)$/u;
+
+/** The words for the one record of a request, without what may differ from one acceptance to the next. */
+export function briefWordsOf({ of }: SaidOfRecords): string[] {
+  return of.flatMap((words) => [...words].filter((word) => word === WELL || BRIEF.test(word)));
+}
+
 /** Whether some of these words are not usual for accepted records. */
 export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): boolean {
   return isKnown(usual) && words.some((word) => isOdd(usual, word));

@@ -137,7 +137,7 @@ export class AnsweredStatus {
     const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
     // An answer that shows no status of the order reports what became of the request, in words that are learned.
     const record = JSON.stringify({ status: plan.status });
-    const report = shown === undefined && { sent: [{ key: [sent.order.serviceId], record }] };
+    const report = shown === undefined && { sent: [{ key: [sent.order.serviceId], record }], isBrief: true };
     const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another, ...report });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);

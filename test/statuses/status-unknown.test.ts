@@ -319,7 +319,7 @@ describe("a status whose outcome is unknown", () => {
     };
     for (const id of ids.slice(0, 4)) ask(id, "paid");
     await send();
-    word = "SEE-17";
+    word = "TO REVIEW";
     const left = ask(ids[4]!, "paid");
     await send();
     expect(request(left)).not.toMatchObject({ state: "sent" });
@@ -327,6 +327,34 @@ describe("a status whose outcome is unknown", () => {
     await sendFor(70, 5);
     expect(request(left)).toMatchObject({ state: "sent", last_error: null });
     expect(effects(ids[4])).toEqual(["paid"]);
+  });
+
+  itWhole("is not where a message, a code or a note of the answer is another one each time", async () => {
+    const {
+      ids,
+      ask,
+      send,
+      rows,
+      sandbox: { service },
+    } = await startStatusBridge({ orders: 8 });
+    const handle = service.handle.bind(service);
+    let turn = 0;
+    service.handle = (call) => {
+      const [, id] = /orders\/([^/]+)\/status$/.exec(call.path) ?? [];
+      if (id === undefined) return handle(call);
+      const { headers, delivery } = handle(call);
+      const name = String.fromCharCode(65 + ++turn).repeat(4);
+      const said = { order_id: id, result: "OK", message: `Changed for ${name}`, code: `${name}-${turn}`, note: name };
+      const body = Buffer.from(JSON.stringify({ orders: [said], notified: turn < 5, log: turn % 2 ? [] : [name] }));
+      return { status: 200, headers, delivery, body };
+    };
+    for (const id of ids) {
+      ask(id, "paid");
+      await send();
+    }
+    expect(rows("SELECT DISTINCT state, http_status FROM status_requests")).toEqual([
+      { state: "sent", http_status: 200 },
+    ]);
   });
 
   itWhole("is not sent again before it has had its time to arrive", async () => {
