@@ -119,7 +119,7 @@ export class AnswerForms {
 
   /**
    * @param sent the records of the request: the answer is also read record by record
-   * @param isBrief the answer may say anything else of its one record
+   * @param isBrief of its one record only words of the outcome are compared: messages and codes may differ with each answer
    * @param shown the status of the order in the answer, if it differs from the one that was sent
    */
   judge(

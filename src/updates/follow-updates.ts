@@ -24,7 +24,7 @@ import { ReadWide } from "./looks/read-wide.ts";
 import { isToken, liesAhead, planSweep } from "./pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
 import { JudgePages } from "./pages/judge-pages.ts";
-import { endTurn, leaveTurn, loadTurn, type Turn } from "./pages/pass-turn.ts";
+import { deleteTurn, loadTurn, saveTurn, type Turn } from "./pages/pass-turn.ts";
 import { planPosition } from "./pages/plan-position.ts";
 import { ReadPages } from "./pages/read-pages.ts";
 import { type Backfilled, loadRest } from "./pages/rest-rows.ts";
@@ -114,7 +114,7 @@ export class FollowUpdates implements Job {
     const trouble: Trouble = {};
     this.#pages.beginPass();
     await this.#takeTurn(trouble, { counts, signal });
-    const followed = await this.#leaving("reads", signal, () => this.#try(trouble, () => this.#follow(counts, signal)));
+    const followed = await this.#orTurn("reads", signal, () => this.#try(trouble, () => this.#follow(counts, signal)));
     const { isComplete = true, wide } = followed ?? {};
     const isSearching = await this.#cuts.requestReads(signal);
     const before = this.#readOrders.unannounced;
@@ -123,7 +123,7 @@ export class FollowUpdates implements Job {
     let left = await this.#readQueued(trouble, { counts, signal, isListed });
     let isWideComplete = true;
     if (wide !== undefined && !stopsAll(trouble.ofOrders)) {
-      isWideComplete = (await this.#leaving("wide", signal, () => this.#try(trouble, wide))) ?? true;
+      isWideComplete = (await this.#orTurn("wide", signal, () => this.#try(trouble, wide))) ?? true;
       if (trouble.ofOrders === undefined) left = await this.#readQueued(trouble, { counts, signal, isListed });
     }
     const { ofChanges, ofOrders } = trouble;
@@ -140,11 +140,11 @@ export class FollowUpdates implements Job {
   }
 
   /** Where an error ends the pass, the next one begins with `turn`. */
-  async #leaving<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #orTurn<T>(turn: Turn, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!signal.aborted) await commit(this.#context, signal, () => leaveTurn(this.#context.store, turn));
+      if (!signal.aborted) await commit(this.#context, signal, () => saveTurn(this.#context.store, turn));
       throw error;
     }
   }
@@ -157,7 +157,7 @@ export class FollowUpdates implements Job {
     const { store } = this.#context;
     const turn = loadTurn(store);
     if (turn === undefined) return;
-    await commit(this.#context, signal, () => endTurn(store));
+    await commit(this.#context, signal, () => deleteTurn(store));
     if (turn === "reads") {
       await this.#cuts.requestReads(signal);
       await this.#readQueued(trouble, { counts, signal });

@@ -3,23 +3,23 @@
  * starts one each time.
  */
 
-import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../../database/meta.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 
 /** What the next pass begins with: queued reads of orders, or the rest of a wide re-poll. */
 export type Turn = "reads" | "wide";
 
 /** To be called inside a write transaction. */
-export function leaveTurn(store: Store, turn: Turn): void {
-  saveMeta(store, "updates_turn", turn);
+export function saveTurn(store: Store, turn: Turn): void {
+  saveMetaJson(store, "updates_turn", turn satisfies Turn);
 }
 
 export function loadTurn(store: Store): Turn | undefined {
-  return loadMeta(store, "updates_turn") as Turn | undefined;
+  return loadMetaJson<Turn>(store, "updates_turn");
 }
 
 /** To be called inside a write transaction. */
-export function endTurn(store: Store): void {
+export function deleteTurn(store: Store): void {
   deleteMeta(store, "updates_turn");
 }
 
