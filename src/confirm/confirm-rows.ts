@@ -326,6 +326,8 @@ export interface ConfirmTimes {
   repeats?: [id: number, retries: number][];
   /** Refused batches that the service does not have, as retries were answered (see `ConfirmWaits.countGone`). */
   gone?: { id: number; retries: number; isOtherAccepted: boolean }[];
+  /** Refused confirms whose division was broken off (see `Division`). */
+  divisions?: { id: number; waiting: string[][]; alone: string[] }[];
   /** Batches whose confirm was refused in a row; none is sent before that time. */
   forbidden?: { batches: number[]; until: string };
   /** The largest number of ids that a confirm may name, until then. */

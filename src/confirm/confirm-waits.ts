@@ -40,6 +40,12 @@ export interface UnknownBecause {
   count?: string | undefined;
 }
 
+/** Of a refused confirm, in ids as JSON literals: the parts still to be sent, and the orders that were refused alone. */
+export interface Division {
+  waiting: string[][];
+  alone: string[];
+}
+
 /**
  * A batch whose confirm has an unknown outcome: refused after an attempt without an answer, answered in a new form, or
  * counted in part.
@@ -81,6 +87,8 @@ export class ConfirmWaits {
   readonly #repeats = new Map<number, number>();
   /** See {@link countGone}. */
   readonly #gone = new Map<number, { retries: number; isOtherAccepted: boolean }>();
+  /** Divisions that were broken off. */
+  readonly #divisions = new Map<number, Division>();
   /** How often the batch's confirm failed without an answer while pulls were answered. */
   readonly #unreached = new Map<number, number>();
   /** Monotonic time of the next retry of refused confirms. Due at first: where none is refused, nothing is saved. */
@@ -256,6 +264,18 @@ export class ConfirmWaits {
     }
   }
 
+  divisionOf(id: number): Division | undefined {
+    return this.#divisions.get(id);
+  }
+
+  /** Saves a division that was broken off; one without waiting parts has come to its end. */
+  saveDivision(id: number, division: Division): void {
+    const isKnown = this.#divisions.delete(id);
+    const isLeft = division.waiting.length > 0 && this.#divisions.size < WAITS_MAX;
+    if (isLeft) this.#divisions.set(id, division);
+    this.#isUnsaved ||= isKnown || isLeft;
+  }
+
   /**
    * A restart shortens and drops no wait; a changed clock extends none beyond its maximum. A time that is out of range is
    * saved anew, or each process would count from its own start.
@@ -279,6 +299,7 @@ export class ConfirmWaits {
     for (const id of times.refused) this.#refused.add(id);
     for (const [id, retries] of times.repeats ?? []) this.#repeats.set(id, retries);
     for (const { id, ...counted } of times.gone ?? []) this.#gone.set(id, counted);
+    for (const { id, ...division } of times.divisions ?? []) this.#divisions.set(id, division);
     if (times.forbidden !== undefined) {
       const { batches, until } = times.forbidden;
       this.#forbidden = { batches: new Set(batches), untilMs: untilMs(until, WAIT_MAX_MS) };
@@ -319,6 +340,9 @@ export class ConfirmWaits {
       refused: [...this.#refused],
       ...(this.#repeats.size === 0 ? {} : { repeats: [...this.#repeats] }),
       ...(this.#gone.size === 0 ? {} : { gone: [...this.#gone].map(([id, counted]) => ({ id, ...counted })) }),
+      ...(this.#divisions.size === 0
+        ? {}
+        : { divisions: [...this.#divisions].map(([id, division]) => ({ id, ...division })) }),
       ...(this.#forbidden.batches.size === 0
         ? {}
         : { forbidden: { batches: [...this.#forbidden.batches], until: at(this.#forbidden.untilMs) } }),
@@ -432,6 +456,7 @@ export class ConfirmWaits {
       this.#refused.delete(id),
       this.#repeats.delete(id),
       this.#gone.delete(id),
+      this.#divisions.delete(id),
       this.#waits.delete(key),
     ];
     this.#isUnsaved ||= saved.includes(true);

@@ -33,13 +33,13 @@ import {
   saveCoveredIds,
   saveUnconfirmedIds,
 } from "./confirm-rows.ts";
-import type { ConfirmWaits, UnknownBecause } from "./confirm-waits.ts";
+import type { ConfirmWaits, Division, UnknownBecause } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
 
 /** Limit of parts per pass; the rest of the batch waits for the next one. */
 const PARTS_PER_PASS = 500;
 const TOO_LARGE = 413;
-/** Limit of requests by which a refused confirm is divided. */
+/** Limit of requests by which a pass divides a refused confirm. */
 const DIVIDED_MAX = 200;
 /** After so many orders that are refused alone, and none accepted, the service refuses all. */
 const ALONE_MAX = 3;
@@ -99,6 +99,9 @@ export class SendConfirm {
     pass: PullPass,
   ): Promise<Sent | undefined> {
     const named = await this.#withoutOwed(row, pass.signal);
+    const mayDivide = !isAgain && this.#vainIn !== pass && this.isDivisible(row);
+    const begun = mayDivide ? this.#divisionOf(named) : undefined;
+    if (begun !== undefined) return await this.#divide(named, { row: named, wasTried }, begun, pass);
     let [left, isRepeat, isWhole] = [named, wasTried, true];
     while (pass.parts < PARTS_PER_PASS) {
       const part = this.#partOf(left);
@@ -113,9 +116,8 @@ export class SendConfirm {
         }
         return { row: left, outcome: { verdict: "retry", failure: large, isSaid: true }, wasTried: isRepeat };
       }
-      const mayDivide = !isAgain && this.#vainIn !== pass && this.isDivisible(row) && idsServed(left) > 1;
-      if (mayDivide && isOfOrders(outcome, row, pass))
-        return await this.#divide({ named, part }, { row: left, outcome, wasTried: isRepeat }, pass);
+      if (mayDivide && idsServed(left) > 1 && isOfOrders(outcome, row, pass))
+        return await this.#divide(named, { row: left, outcome, wasTried: isRepeat }, beginDivision(part), pass);
       isWhole &&= part.rest === undefined;
       if (part.rest === undefined || outcome.verdict !== "confirmed") {
         if (outcome.verdict !== "confirmed") return { row: left, outcome, wasTried: isRepeat };
@@ -136,30 +138,47 @@ export class SendConfirm {
   /**
    * Confirms what it can of a refused confirm, in halves, so that the orders which the service refuses are left alone. One bad
    * order would otherwise keep all others unconfirmed, and a service that serves the oldest ones only would deliver nothing new.
-   * @param of.part the part that was refused; what follows it is sent in parts as large
+   * A division that is broken off goes on in the next pass: a service may take few requests in each.
+   * @param sent.outcome of the part that was refused; undefined where the division was begun by an earlier pass
    */
   async #divide(
-    { named, part: refused }: { named: BatchRow; part: Part },
-    { row, outcome: first, wasTried }: Sent,
+    named: BatchRow,
+    { row, outcome: first, wasTried }: Omit<Sent, "outcome"> & { outcome?: Outcome },
+    { waiting, alone }: Division,
     pass: PullPass,
-  ): Promise<Sent> {
-    const [ids, rest] = [literalsOf(refused.row.orderIds), literalsOf(refused.rest ?? null)];
-    const waiting = [...halvesOf(ids), ...partsOf(rest, ids.length)];
-    const [left, accepted] = [new Set([...ids, ...rest]), new Set<string>()];
-    const ended = (outcome: Outcome): Sent => ({
-      row: outcome.verdict === "confirmed" ? named : { ...row, orderIds: listOf(left) },
-      outcome,
-      wasTried,
-      ...(accepted.size > 0 && { accepted: { ...row, orderIds: listOf(accepted) } }),
-    });
-    let [last, requests, alone] = [first, 0, ids.length === 1 ? 1 : 0];
-    for (let some = waiting.shift(); some !== undefined; some = waiting.shift()) {
-      const isVain = alone >= ALONE_MAX && accepted.size === 0;
-      if (isVain) this.#vainIn = pass;
-      if (isVain || requests >= DIVIDED_MAX || this.#context.isStopping()) break;
+  ): Promise<Sent | undefined> {
+    const [left, accepted] = [new Set(literalsOf(row.orderIds)), new Set<string>()];
+    const ended = (outcome: Outcome): Sent => {
+      this.#waits.saveDivision(row.id, { waiting, alone });
+      return {
+        row: outcome.verdict === "confirmed" ? named : { ...row, orderIds: listOf(left) },
+        outcome,
+        wasTried,
+        ...(accepted.size > 0 && { accepted: { ...row, orderIds: listOf(accepted) } }),
+      };
+    };
+    // What an earlier pass was told counts towards "the service refuses all" only while it has accepted none of the batch.
+    const before = first === undefined && idsServed(row) < row.orderCount ? alone.length : 0;
+    let [last, requests] = [first, 0];
+    // A division that goes on ends with an order that is refused now.
+    const next = () => waiting[0] ?? (last === undefined ? alone.filter((id) => left.has(id)).slice(0, 1) : []);
+    for (let some = next(); some.length > 0; some = next()) {
+      if (requests >= DIVIDED_MAX || this.#context.isStopping()) {
+        this.#waits.saveDivision(row.id, { waiting, alone });
+        await this.#saveLeft(row, { rest: listOf(left), begun: wasTried }, pass.signal);
+        return undefined;
+      }
+      if (last !== undefined && accepted.size === 0 && alone.length - before >= ALONE_MAX) {
+        this.#vainIn = pass;
+        waiting.length = 0;
+        break;
+      }
       requests += 1;
       const part = { ...row, orderIds: listOf(some) };
       const outcome = await this.#send(part, wasTried, pass.signal);
+      const isRefused = isOfOrders(outcome, row, pass) || tooLargeOf(outcome) !== undefined;
+      if (outcome.verdict !== "confirmed" && !isRefused) return ended(outcome);
+      waiting.shift();
       if (outcome.verdict === "confirmed") {
         for (const id of some) {
           left.delete(id);
@@ -167,11 +186,22 @@ export class SendConfirm {
         }
         pass.confirmsFailed = 0;
         await this.#savePart(part, { rest: listOf(left), begun: true }, pass.signal);
-      } else if (!isOfOrders(outcome, row, pass) && tooLargeOf(outcome) === undefined) return ended(outcome);
-      else if (some.length > 1) waiting.unshift(...halvesOf(some));
-      else [last, alone] = [outcome, alone + 1];
+      } else if (some.length > 1) waiting.unshift(...halvesOf(some));
+      else {
+        last = outcome;
+        alone.push(...some);
+      }
     }
-    return ended(left.size === 0 ? { verdict: "confirmed" } : last);
+    return ended(left.size > 0 && last !== undefined ? last : { verdict: "confirmed" });
+  }
+
+  /** What is left of a division that was broken off. */
+  #divisionOf({ id, orderIds }: BatchRow): Division | undefined {
+    const { waiting = [], alone = [] } = this.#waits.divisionOf(id) ?? {};
+    const ids = new Set(literalsOf(orderIds));
+    const named = (some: readonly string[]) => some.filter((each) => ids.has(each));
+    const left = waiting.map(named).filter((some) => some.length > 0);
+    return left.length === 0 ? undefined : { waiting: left, alone: named(alone) };
   }
 
   /** The batch without orders that were refused alone before: their own confirms are sent again. */
@@ -183,9 +213,15 @@ export class SendConfirm {
     const others = ids.filter((id) => !owed.has(id));
     if (others.length === 0 || others.length === ids.length) return row;
     const rest = listOf(others);
-    const begun = row.confirmAttempts > 0;
-    await commit(this.#context, signal, () => saveUnconfirmedIds(this.#context.store, row.id, { rest, begun }));
+    await this.#saveLeft(row, { rest, begun: row.confirmAttempts > 0 }, signal);
     return { ...row, orderIds: rest };
+  }
+
+  async #saveLeft({ id }: BatchRow, left: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
+    await commit(this.#context, signal, () => {
+      saveUnconfirmedIds(this.#context.store, id, left);
+      this.#waits.save();
+    });
   }
 
   async #savePart(row: BatchRow, part: { rest: string; begun: boolean }, signal: AbortSignal): Promise<void> {
@@ -365,6 +401,14 @@ function literalsOf(list: string | null): string[] {
 
 function listOf(literals: Iterable<string>): string {
   return `[${[...literals].join(",")}]`;
+}
+
+function beginDivision({ row, rest }: Part): Division {
+  const ids = literalsOf(row.orderIds);
+  return {
+    waiting: [...halvesOf(ids), ...partsOf(literalsOf(rest ?? null), ids.length)],
+    alone: ids.length === 1 ? ids : [],
+  };
 }
 
 function halvesOf(ids: readonly string[]): string[][] {

@@ -372,7 +372,9 @@ export class HoldGate {
     if (windowMs === null || hold.nextProbeAt === null) return true;
     const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
     const isOwn = this.#own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
-    const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, waitMs);
+    // Where each pass is a process of its own, the time of day says how long nobody has taken the probe.
+    const dueMs = Math.min(waitMs, Date.parse(hold.nextProbeAt) - this.#context.clock.nowMs());
+    const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, dueMs);
     if (isWaiting) this.#queues.noteWaiting(hold, areas);
     return isWaiting;
   }

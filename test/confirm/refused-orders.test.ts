@@ -172,4 +172,91 @@ describe("a confirm that the service refuses because of one order", () => {
     expect(new Set(unconfirmed(t))).toEqual(new Set([ids[0], ids[4]]));
     expect(new Set(t.accepted.flat()).size).toBe(6);
   });
+
+  itSome(1)([[3], [1]])(
+    "comes to an end over passes where the service takes %i confirms at once, and has all already",
+    async (atOnce) => {
+      const t = await start(404, '{"error":"this is confirmed already"}');
+      const ids = t.create(5);
+      await t.run("orders");
+      ids.push(...t.create(3));
+      await t.run("orders");
+      expect(unconfirmed(t)).toEqual([]);
+      const { service } = t.sandbox;
+      const handle = service.handle.bind(service);
+      let [left, isServed] = [0, true];
+      service.handle = (request) => {
+        if (request.path.endsWith("/confirm") && left-- <= 0)
+          return { ...handle({ ...request, path: "/nowhere" }), status: 429 };
+        const isServedAgain = request.path.endsWith("/orders") && isServed;
+        if (isServedAgain) t.accepted.length = 0;
+        const answer = handle(request);
+        if (isServedAgain) t.accepted.push(ids);
+        isServed &&= !isServedAgain;
+        return answer;
+      };
+      for (const id of ids) t.bad.add(id);
+      for (let polls = 0; polls < 30; polls++) {
+        t.clock.advance(61 * MINUTE_MS);
+        left = atOnce;
+        await t.run("orders");
+        if (polls === 0) expect(unconfirmed(t)).toHaveLength(8);
+        await t.restart();
+      }
+      expect(unconfirmed(t)).toEqual([]);
+    },
+  );
+
+  itWhole("comes to an end over passes where each is a process of its own, and the others are accepted", async () => {
+    const t = await start(422, undefined, 40);
+    const ids = t.create(40);
+    for (const at of [3, 17, 18, 30, 39]) t.bad.add(ids[at] ?? "");
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    let [left, isServed, most] = [0, true, 0];
+    service.handle = (request) => {
+      const isOver = request.path.endsWith("/confirm") && left-- <= 0;
+      const answer = handle(isOver ? { ...request, path: "/nowhere" } : request);
+      if (isOver) return { ...answer, status: 429 };
+      return request.path.endsWith("/orders") && !isServed ? { ...answer, body: Buffer.from('{"orders":[]}') } : answer;
+    };
+    for (let polls = 0; polls < 40; polls++) {
+      const before = t.refused();
+      left = 3;
+      await t.run("orders");
+      isServed = false;
+      most = Math.max(most, t.refused() - before);
+      t.clock.advance(61 * MINUTE_MS);
+      await t.restart();
+    }
+    expect(most).toBeLessThanOrEqual(3);
+    expect(new Set(unconfirmed(t))).toEqual(new Set(t.bad));
+    expect(t.accepted.flat()).toHaveLength(35);
+    expect(loadFacts(t.bridge.store).refusedBatches).toBe(1);
+    t.bad.clear();
+    left = 1_000;
+    t.clock.advance(61 * MINUTE_MS);
+    await t.run("orders");
+    expect(unconfirmed(t)).toEqual([]);
+  });
+
+  it("goes on in the next pass where a stop breaks it off", async () => {
+    const t = await start(422);
+    const ids = t.create(8);
+    t.bad.add(ids[5] ?? "");
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    let confirms = 0;
+    service.handle = (request) => {
+      if (request.path.endsWith("/confirm") && ++confirms === 2) void t.bridge.stop();
+      return handle(request);
+    };
+    await t.run("orders").catch(() => {});
+    await t.restart();
+    expect(confirms).toBe(2);
+    expect(loadFacts(t.bridge.store).refusedBatches).toBe(0);
+    t.clock.advance(MINUTE_MS);
+    await t.run("orders");
+    expect(new Set(unconfirmed(t))).toEqual(new Set([ids[5]]));
+  });
 });

@@ -152,6 +152,21 @@ describe("a hold", () => {
     expect(await next(false, 0)).toBe("probe");
   });
 
+  it("leaves no probe to flows that never take it, where each pass is a process of its own", async () => {
+    const { store } = test.bridge;
+    store.write(() => saveFlow(store, { flow: "updates", enabled: true, staleAfterS: 300 }));
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    for (const [waitMs, state] of [
+      [10 * MINUTE_MS, "held"],
+      [10 * MINUTE_MS, "probe"],
+    ] as const) {
+      test.clock.advance(waitMs);
+      gate = new HoldGate(test.bridge.context);
+      expect(await admit("orders")).toMatchObject({ state });
+    }
+  });
+
   itWhole("of an area waits as long as its only kind of refusal", async () => {
     await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders", "updates"]);
     test.clock.advance(30 * MINUTE_MS - 1);
