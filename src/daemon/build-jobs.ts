@@ -32,6 +32,9 @@ import type { ScheduleEntry } from "./scheduler.ts";
 /** A start runs a missed reconcile once it is late by a quarter of its interval. */
 const RECONCILE_LATE = 1.25;
 
+/** How long statuses wait for a pass over changes that runs: it may show that an order is cancelled. */
+const AFTER_MS = 10_000;
+
 /** When old history is removed: after the nightly backups and comparisons. */
 const PRUNE_SCHEDULE = "23 4 * * *";
 
@@ -53,13 +56,16 @@ export function buildJobs(
   const gate = new HoldGate(context);
   const reporter = new RunReporter(context.log, context.client.hideSecrets);
   const report = options.onResult ?? ((job: string, result: RunResult) => reporter.report(job, result));
-  const runnerOf = (job: Job) =>
+  const runnerOf = (job: Job, after?: JobRunner) =>
     new JobRunner({
       name: job.name,
       clock: context.clock,
       isStopping: context.isStopping,
       isHeld: () => gate.isHeld(job.areas),
-      run: (signal) => runJob(job, context, gate, signal),
+      run: async (signal) => {
+        await after?.whenIdle({ longestMs: AFTER_MS, signal });
+        return await runJob(job, context, gate, signal);
+      },
       onResult: (result) => report(job.name, result),
     });
 
@@ -106,7 +112,10 @@ export function buildJobs(
     const options = { rules: statusRules, quietMs: service.timeouts.headers, timezone: service.timezone };
     const reader = new OrderReader(context, rules);
     const settler = new StatusSettler(context, options, reader);
-    entries.push({ pattern: statuses.schedule, runner: runnerOf(new SendStatuses(context, settler, reader)) });
+    entries.push({
+      pattern: statuses.schedule,
+      runner: runnerOf(new SendStatuses(context, settler, reader), followRunner),
+    });
   }
   const feeds: PushImports[] = [];
   for (const [name, feedRules] of feedRulesOf(options.loaded)) {

@@ -48,9 +48,14 @@ export class JobRunner {
     return this.#running !== undefined;
   }
 
-  /** Resolves when no pass is running. */
-  async whenIdle(): Promise<void> {
-    await this.#running;
+  /** Resolves when no pass is running, or after `longestMs`. */
+  async whenIdle(limit?: { longestMs: number; signal: AbortSignal }): Promise<void> {
+    if (this.#running === undefined || limit === undefined) return void (await this.#running);
+    const ended = new AbortController();
+    const signal = AbortSignal.any([limit.signal, ended.signal]);
+    const wait = this.#options.clock.sleep(limit.longestMs, signal).catch(() => {});
+    await Promise.race([this.#running.catch(() => {}), wait]);
+    ended.abort();
   }
 
   /** Milliseconds on the monotonic clock since the last pass began. */

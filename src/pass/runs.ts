@@ -9,9 +9,6 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 
-/** Least allowed age of the last pass over changes, in seconds, for a command without a daemon, which has no schedule. */
-const FOLLOWED_S = 300;
-
 export type RunRow = Omit<typeof runs.$inferInsert, "error"> & {
   counts: Record<string, number>;
   error: Message | null;
@@ -66,16 +63,15 @@ export function loadNewestRun(store: Store): number {
 }
 
 /**
- * Whether a pass over changes was completed after the run `since`, recently, and without a failure after it. Before the first such pass
- * orders are as new as their batches.
+ * When the newest complete pass over changes after the run `sinceRun` began: undefined where there is none, or it was followed by a
+ * failure. `never`: no pass over changes was ever completed.
  */
-export function isFollowed(store: Store, { sinceRun, nowMs }: { sinceRun: number; nowMs: number }): boolean {
+export function loadFollowedAt(store: Store, { sinceRun }: { sinceRun: number }): string | "never" | undefined {
   const flow = findRow(store, flows, { flow: "updates" });
-  if (flow?.lastSuccessAt == null) return true;
-  const ageS = (nowMs - Date.parse(flow.lastSuccessAt)) / 1_000;
-  if (flow.failures > 0 || ageS < 0 || ageS > Math.max(flow.staleAfterS, FOLLOWED_S)) return false;
-  const sql = "SELECT EXISTS (SELECT 1 FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle'))";
-  return onlyValue<number>(store, sql, sinceRun) === 1;
+  if (flow?.lastSuccessAt == null) return "never";
+  if (flow.failures > 0) return undefined;
+  const sql = `SELECT (SELECT started_at FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)`;
+  return onlyValue<string | null>(store, sql, sinceRun) ?? undefined;
 }
 
 /** Whether the flow has a row in `flows`. */

@@ -11,7 +11,7 @@ import { requestUnstored } from "../orders/unstored-requests.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
-import { isFollowed, loadNewestRun } from "../pass/runs.ts";
+import { loadFollowedAt, loadNewestRun } from "../pass/runs.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Turn } from "../service/client.ts";
@@ -40,15 +40,19 @@ import {
 
 /** Limit of remembered orders; a forgotten one costs one more read. */
 const LOOKED_MAX = 10_000;
-/** How long a read replaces following changes, before a status is sent. */
-const READ_FOR_MS = 60_000;
+/** How old the last pass over changes may be as a status is sent: somebody may have cancelled the order since. */
+const KNOWN_FOR_MS = 10_000;
+/** How long a read of the order replaces it: where few requests are allowed, the status waits for its turn after the read. */
+const READ_FOR_MS = 5 * 60_000;
+/** After so many failed reads of the order a pass over changes counts as long as a read. */
+const UNREAD_MAX = 4;
 
 interface Begun {
   request: StatusRequest;
   plan: StatusPlan;
   order: RequestedOrder | undefined;
   isLookedAt: boolean;
-  /** The order must be read before its status is sent, because changes were not followed. */
+  /** The order must be read before its status is sent. */
   isReadFirst: boolean;
 }
 
@@ -58,7 +62,7 @@ export class StatusSettler {
   readonly #reader: OrderReader;
   /** Requests whose order was read since they were refused. */
   readonly #looked = new Set<bigint>();
-  /** Requests whose order was read because changes are not followed, and when (monotonic). */
+  /** Requests whose order was read before its status is sent, and when (monotonic). */
   readonly #readFirst = new Map<bigint, number>();
   /** What the requests were as they were decided the last time. */
   readonly #decided = new Map<bigint, { asked: string; orderId: string }>();
@@ -191,8 +195,7 @@ export class StatusSettler {
   }
 
   /**
-   * Reads and stores the order, which may have been cancelled while changes were not followed; then the request is
-   * decided again.
+   * Reads and stores the order, which may have been cancelled; then the request is decided again.
    */
   async #readBefore(
     id: bigint,
@@ -243,7 +246,7 @@ export class StatusSettler {
     const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
     const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
-    const isReadFirst = plan.kind === "send" && !isLookedAt && this.#isReadFirst(id);
+    const isReadFirst = plan.kind === "send" && !isLookedAt && this.#isReadFirst(request);
     if (mayLeave && plan.kind === "send" && order !== undefined && !isLookedAt && !isReadFirst) {
       const before = { ...order, ...lastSaid(kept, plan.status, this.#options.timezone) };
       const leftMs = Date.parse(client.serviceNow ?? "");
@@ -277,12 +280,18 @@ export class StatusSettler {
     return (this.#decided.get(id)?.asked ?? asked) !== asked;
   }
 
-  /** After a start, and after a time in which changes were not followed, a cancellation may be unknown. */
-  #isReadFirst(id: bigint): boolean {
+  /**
+   * Somebody may have cancelled the order a moment ago: its status is sent only if changes were just followed, or the order was just
+   * read. Where it cannot be read, less counts. Before the first pass over changes orders are as new as their batches.
+   */
+  #isReadFirst({ id, attempts }: StatusRequest): boolean {
     const { store, clock } = this.#context;
     const readMs = this.#readFirst.get(id);
     if (readMs !== undefined && clock.monotonicMs() - readMs < READ_FOR_MS) return false;
-    return !isFollowed(store, { sinceRun: this.#runAtStart, nowMs: clock.nowMs() });
+    const at = loadFollowedAt(store, { sinceRun: this.#runAtStart });
+    if (at === "never") return false;
+    const agoMs = clock.nowMs() - Date.parse(at ?? "");
+    return !(agoMs >= 0 && agoMs < (attempts < UNREAD_MAX ? KNOWN_FOR_MS : READ_FOR_MS));
   }
 
   /** Without our own statuses, which are not another client's. */

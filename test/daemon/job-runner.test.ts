@@ -196,6 +196,20 @@ describe("a job", () => {
     expect(passes).toHaveLength(1);
   });
 
+  it("is waited for as long as a pass runs, and no longer than is allowed", async () => {
+    let ended = 0;
+    const wait = (longestMs: number) => void runner.whenIdle({ longestMs, signal: SIGNAL }).then(() => ended++);
+    wait(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(ended).toBe(1);
+    void runner.runNow(SIGNAL);
+    const began = clock.monotonicMs();
+    wait(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([ended, clock.monotonicMs() - began]).toEqual([2, 1_000]);
+    await end(failed);
+  });
+
   it("lets a defect through, and can be run again after it", async () => {
     const broken = runner.runNow(SIGNAL);
     passes[0]?.reject(new TypeError("a defect"));

@@ -20,6 +20,54 @@ async function waitWhile(bridge: StatusBridge, status: string, wanted = "packed"
   return id;
 }
 
+describe("a status that is asked for after its order was cancelled, and before the changes are asked for", () => {
+  const start = async () => {
+    const bridge = await startStatusBridge();
+    const { run, clock, ids, sandbox } = bridge;
+    await run("updates");
+    clock.advance(40_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    return Object.assign(bridge, { id: bridge.ask(ids[0]!, "packed") });
+  };
+
+  it("does not leave, and the cancellation is an event", async () => {
+    const { id, ids, send, posts, request, events } = await start();
+    await send();
+    expect(posts()).toEqual([]);
+    expect(request(id)).toMatchObject({ state: "refused", http_status: null, attempts: 0 });
+    expect(events(ids[0]!)).toContainEqual(expect.objectContaining({ kind: "cancelled", new_status: "cancelled" }));
+  });
+
+  itWhole("does not leave while a pass over changes is on its way that names it", async () => {
+    const { sandbox, bridge, posts, states } = await start();
+    const signal = new AbortController().signal;
+    sandbox.faults.add({ match: { path: "updates" }, times: 1, do: { kind: "delay", ms: 100 } });
+    const jobs = ["updates", "statuses"] as const;
+    await Promise.all(jobs.map((job) => bridge.runners.get(job)?.runNow(signal)));
+    expect([posts(), states()]).toEqual([[], ["refused"]]);
+  });
+
+  itWhole("leaves, where the order cannot be read, by what a pass over changes of the last minutes says", async () => {
+    const bridge = await startStatusBridge({ orders: 3 });
+    const { run, clock, ids, ask, send, sandbox, effects, states } = bridge;
+    await run("updates");
+    ask(ids[0]!, "packed");
+    sandbox.faults.add({
+      match: { path: "snapshot", order: ids[0]! },
+      times: "forever",
+      do: { kind: "status", status: 403 },
+    });
+    for (let passes = 0; passes < 60 && states()[0] === "pending"; passes++) {
+      clock.advance(60_000);
+      await run("updates");
+      clock.advance(11_000);
+      await send();
+      if (passes === 0) expect(effects()).toEqual([]);
+    }
+    expect([effects(), states()]).toEqual([["packed"], ["sent"]]);
+  });
+});
+
 describe("a status that waits while its order is cancelled", () => {
   itWhole("is refused, with when the order was cancelled, and the cancellation stays", async () => {
     const bridge = await startStatusBridge();
@@ -155,7 +203,7 @@ describe("a status that waits while its order is cancelled", () => {
         }
         clock.advance(60_000);
       };
-      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
+      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
       clock.advance(60_000);
       change("cancelled", "new");
       await run("updates");
@@ -198,7 +246,7 @@ describe("a status that waits while its order is cancelled", () => {
     "is sent over a cancellation that the bridge has sent, also where that comes back with other changes",
     async () => {
       const { ids, ask, send, sendFor, sandbox, run, clock, events, effects, states } = await startStatusBridge();
-      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 500 } });
+      sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 403 } });
       ask(ids[0]!, "cancelled");
       await send();
       ask(ids[0]!, "new");
