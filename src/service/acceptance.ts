@@ -15,9 +15,12 @@ export type Acceptance =
   /** An error report that names no record. Treated as 422. */
   | { kind: "error"; words: string; root?: ScannedJson };
 
-/** `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted. */
+/**
+ * `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted. `code`: a number or a
+ * letter that means a failure to some services.
+ */
 export interface Doubt {
-  why: "counts" | "words" | "part";
+  why: "counts" | "words" | "part" | "code";
   words: string;
 }
 

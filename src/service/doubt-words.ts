@@ -31,7 +31,8 @@ export const CONFIRMED_NAME =
 export const UNCHANGED_OR_LEFT_OUT_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|dropped|lost)(?:count|total|records|items|rows)?$/;
 /** Flags that are false where nothing was accepted. "Not processed yet" is no refusal. */
-const TAKEN_FLAG = /^(?:is|was|has)?(?:queued|received|stored|imported|applied|acknowledged|delivered|committed)$/;
+const TAKEN_FLAG =
+  /^(?:is|was|has)?(?:queued|received|stored|saved|imported|updated|applied|acknowledged|delivered|committed)$/;
 const DOWN_FLAG =
   /^(?:is|in|under)?(?:maintenance|offline|unavailable|outage|degraded|readonly|locked|blocked|busy|down)(?:mode)?$/;
 const MESSAGE_NAME =
@@ -121,6 +122,38 @@ export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
     if (words !== undefined) return { why: "words", words };
   }
   return undefined;
+}
+
+/** Fields in which 0 or one letter may mean a failure; in others a code that is none of success. */
+const ZERO_NAME = /^(?:status|state|result|outcome|response|статус|состояние|результат)$/;
+const CODE_NAME = /^(?:err(?:or)?no|(?:err(?:or)?|status|state|result|response|return|ret|sub)?code|ret|код)$/;
+/** Envelopes of such a field. */
+const ABOVE_NAME = /^(?:response|result|meta|status|header|head|reply|answer|return|ответ|результат)$/;
+
+/**
+ * A verdict that some services mean as a failure, and others as a success: `{"status": 0}`, `{"code": 10010}`, `{"resultCode": "F"}`. It
+ * is for requests of which something else shows whether they had an effect.
+ */
+export function readCodeDoubt(body: Buffer, root: Span, level = 1): Doubt | undefined {
+  if (kindOf(body, root) !== "object") return undefined;
+  let [words, isWell]: [string | undefined, boolean] = [undefined, false];
+  someMember(body, root, ({ key, value }) => {
+    const name = key
+      .slice(0, NAME_MAX)
+      .replace(/[_\- .]/g, "")
+      .toLowerCase();
+    const kind = kindOf(body, value);
+    if (kind === "object" && level < LEVELS && ABOVE_NAME.test(name))
+      words ??= readCodeDoubt(body, value, level + 1)?.words;
+    const said = kind === "string" ? stringOf(body, value).trim() : kind === "number" ? textOf(body, value) : "";
+    const isNo = ZERO_NAME.test(name) && /^(?:0|[fnex])$/i.test(said);
+    const isCode = CODE_NAME.test(name) && /^(?:[fnex]|-?\d+)$/i.test(said) && !/^(?:0+|2\d\d)$/.test(said);
+    if (isNo || isCode) words ??= `${key}: ${said}`;
+    if (WELL_NAME.test(name) && WELL.test((kind === "boolean" ? textOf(body, value) : said).toLowerCase()))
+      isWell = true;
+    return false;
+  });
+  return words === undefined || isWell ? undefined : { why: "code", words };
 }
 
 function collect(body: Buffer, object: Span, said: Said, level: number): void {

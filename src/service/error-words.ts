@@ -23,12 +23,12 @@ export type AnswerUse = "acceptance" | "list" | "beside" | "record";
 
 /** Words with which a service reports a failure in an answer with a 2xx status. */
 const FAILURE =
-  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
+  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|ng|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
 /** Values of `error` that mean no error, such as `no_error`. */
 const NO_ERROR =
   /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/;
 /** Values of `success` or `ok` that mean a failure. */
-const NOT_DONE = /^(?:no|нет|0+(?:\.0+)?)$/;
+const NOT_DONE = /^(?:no|n|f|нет|0+(?:\.0+)?)$/;
 
 // Names are compared in lower case, without separators.
 const ERROR_NAME =
@@ -42,7 +42,7 @@ const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok|усп�
 /** Fields in which a number is a count: 0 may mean that nothing differs. */
 const ACCEPTED_NAME = /^(?:is|was|has)?(?:accepted|succeeded|saved|acknowledged|ack)$/;
 const STATE_NAME =
-  /^(?:status|state|result|outcome|response|type|code|статус|состояние|результат|код|(?:status|state|result|response|http|httpstatus)(?:code|status|text))$/;
+  /^(?:status|state|result|outcome|response|type|code|ret|статус|состояние|результат|код|(?:status|state|result|response|return|ret|http|httpstatus)(?:code|status|text))$/;
 const MESSAGE_NAME = /^(?:message|msg|detail|сообщение)$/;
 /** Objects that wrap the answer's content, one level below the root. Those of `DATA_NAME` may also repeat a record. */
 const ENVELOPE_NAME = /^(?:response|result|meta|status|reply|answer|return)$/;

@@ -18,6 +18,7 @@ import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/ac
 import { doubtOf, readCounts } from "../service/answer-counts.ts";
 import { ENDPOINT } from "../service/answer-form.ts";
 import type { ServiceAnswer, Turn } from "../service/client.ts";
+import { readCodeDoubt } from "../service/doubt-words.ts";
 import type { AnswerForm } from "../service/known-forms.ts";
 import { sendStatus } from "../service/orders.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -132,7 +133,11 @@ export class AnsweredStatus {
     }
     const numbers = readCounts(answer.body, acceptance.root);
     const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
-    const counted = short === undefined ? acceptance : { ...acceptance, doubt: doubtOf(short) };
+    const { root } = acceptance;
+    // Where the answer shows the order, a number may be its status.
+    const code = shown === undefined && root !== undefined ? readCodeDoubt(answer.body, root) : undefined;
+    const doubt = short === undefined ? (acceptance.doubt ?? code) : doubtOf(short);
+    const counted = doubt === undefined ? acceptance : { ...acceptance, doubt };
     // The status that was set, also as the service spells it.
     const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
     // An answer that shows no status of the order reports what became of the request, in words that are learned.

@@ -289,7 +289,7 @@ export class StatusResolver {
       return "sent";
     }
     const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats, isOtherAccepted });
-    const isDoubted = form.doubt !== null && shown === undefined && shownNow === undefined;
+    const isDoubted = form.doubt !== null && form.doubt !== "code" && shown === undefined && shownNow === undefined;
     if (isDoubted || plan.kind === "repeat") {
       if (plan.kind === "repeat") saveNewForm(store, id, { ...answered, repeats: repeats + 1 });
       return "again";

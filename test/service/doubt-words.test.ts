@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { scanJson } from "../../src/answers/scan-json.ts";
 import { readAcceptance } from "../../src/service/acceptance.ts";
+import { readCodeDoubt } from "../../src/service/doubt-words.ts";
 
 const read = (body: string) => {
   const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
@@ -57,6 +59,10 @@ describe("the first answer of all", () => {
     '{"успех":false}',
     '{"errno":5}',
     '{"code":503}',
+    '{"ret":-1,"data":null}',
+    '{"return_code":"FAIL"}',
+    '{"result":"NG"}',
+    '{"isSuccess":"N"}',
   ])("refuses in words: %s", (body) => {
     expect(read(body)).toBe("error");
   });
@@ -92,5 +98,36 @@ describe("the first answer of all", () => {
     '{"data":{"order":{"error":"card"}}}',
   ])("is an acceptance: %s", (body) => {
     expect(read(body)).toBe("accepted");
+  });
+});
+
+describe("a number or a letter in the answer to one order", () => {
+  const read = (text: string) => {
+    const body = Buffer.from(text);
+    return readCodeDoubt(body, scanJson(body))?.why ?? "accepted";
+  };
+  it.each([
+    '{"status":0,"message":"Нельзя изменить статус"}',
+    '{"result":0}',
+    '{"code":10010,"msg":"no permission"}',
+    '{"meta":{"code":1001},"data":null}',
+    '{"resultCode":"F"}',
+    '{"code":1,"data":null}',
+    '{"ret":"7"}',
+  ])("may be a refusal: %s", (text) => {
+    expect(read(text)).toBe("code");
+  });
+  it.each([
+    '{"status":1}',
+    '{"code":0,"msg":"ok"}',
+    '{"code":200}',
+    '{"retcode":"00"}',
+    '{"ok":true,"code":7}',
+    '{"status":"success","code":1}',
+    '{"order":{"code":1001,"status":0}}',
+    '{"data":{"code":1001}}',
+    "[]",
+  ])("is none: %s", (text) => {
+    expect(read(text)).toBe("accepted");
   });
 });

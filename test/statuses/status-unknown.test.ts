@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itWhole, some } from "../support/whole.ts";
+import { itSome, itWhole, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -327,6 +327,47 @@ describe("a status whose outcome is unknown", () => {
     await sendFor(70, 5);
     expect(request(left)).toMatchObject({ state: "sent", last_error: null });
     expect(effects(ids[4])).toEqual(["paid"]);
+  });
+
+  itSome(2)([
+    ['{"status":0,"message":"no such transition"}', '{"status":1}'],
+    ['{"code":10010,"msg":"no permission"}', '{"code":0,"msg":"done"}'],
+    ['{"meta":{"code":1001},"data":null}', '{"meta":{"code":0},"data":null}'],
+    ['{"resultCode":"F"}', '{"resultCode":"S"}'],
+    ['{"updated":false}', '{"updated":true}'],
+  ])("is unknown where the first answers of all may be refusals: %s", async (no, yes) => {
+    const { ids, ask, send, sendFor, sandbox, request, states, effects } = await startStatusBridge({ orders: 9 });
+    const answer = (body: string, when: "before" | "after") => {
+      sandbox.faults.clear();
+      const contentType = "application/json";
+      sandbox.faults.add({ match: { path: "status" }, when, times: "forever", do: { kind: "raw", contentType, body } });
+    };
+    answer(no, "before");
+    for (const id of ids.slice(0, 4)) ask(id, "paid");
+    await send();
+    expect(states()).not.toContain("sent");
+    answer(yes, "after");
+    for (const id of ids.slice(4, 8)) ask(id, "paid");
+    await send();
+    expect(states().slice(4)).toEqual(["sent", "sent", "sent", "sent"]);
+    answer(no, "before");
+    const last = ask(ids[8]!, "paid");
+    await send();
+    expect(request(last)).not.toMatchObject({ state: "sent" });
+    answer(yes, "after");
+    await sendFor(27 * 60, 30);
+    expect([...new Set(states())]).toEqual(["sent"]);
+    expect(effects()).toHaveLength(9);
+  });
+
+  itWhole("is known where answers that may be refusals are a service's own acceptances", async () => {
+    const { ids, ask, send, sandbox, states, effects, posts } = await startStatusBridge({ orders: 5 });
+    const body = '{"code":1,"data":null}';
+    const raw = { kind: "raw", contentType: "application/json", body } as const;
+    sandbox.faults.add({ match: { path: "status" }, when: "after", times: "forever", do: raw });
+    for (const id of ids) ask(id, "paid");
+    await send();
+    expect([states(), effects().length, posts().length]).toEqual([ids.map(() => "sent"), 5, 5]);
   });
 
   itWhole("is not where a message, a code or a note of the answer is another one each time", async () => {
