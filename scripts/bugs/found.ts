@@ -1679,4 +1679,41 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "sayInPlaces", find: "hasGaps && element === null", replace: "hasGaps && element === undefined" },
     "src/service/said-of-records.ts",
   ),
+  {
+    name: "a status is sent by what a pass over changes showed some minutes ago",
+    edits: [
+      {
+        in: "#isReadFirst",
+        find: "attempts < UNREAD_MAX ? KNOWN_FOR_MS : READ_FOR_MS",
+        replace: "attempts < 0 ? KNOWN_FOR_MS : READ_FOR_MS",
+        file: "src/statuses/settle-status.ts",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { step: { do: "cancel unseen", isStopped: false } },
+  },
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "a number that means a failure to some services is an acceptance of a status",
+    { of: "readCodeDoubt", does: "return undefined;" },
+    "src/service/doubt-words.ts",
+  ),
+  tested(
+    "test/confirm/refused-orders.test.ts",
+    "a division of a refused confirm that is broken off begins anew in each pass",
+    { of: "#divisionOf", does: "return undefined;" },
+    "src/confirm/send-confirm.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "a pass that is a process of its own leaves every probe to flows that never take it",
+    { in: "#isWaiting", find: "isYielding(hold, areas, dueMs)", replace: "isYielding(hold, areas, waitMs)" },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/completeness/unusual-empty.test.ts",
+    "204 in the place of an empty list is as usual as the list",
+    { in: "readRoot", find: 'says: NO_CONTENT, counts: "before"', replace: 'says: NO_CONTENT, counts: "never"' },
+    "src/completeness/empty-form.ts",
+  ),
 ];

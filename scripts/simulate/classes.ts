@@ -174,7 +174,7 @@ const HOSTILE_MET: Classes = {
   elsewhere: ["orders", "updates", "status", "import", "other path"],
   "one id": ["nil", "known"],
   cancelled: ["before it is stored"],
-  "cancelled unseen": ["stopped", "away"],
+  "cancelled unseen": ["stopped", "away", "between two passes"],
   "moved on": ["refunded", "new"],
   listed: ["cancelled and moved on"],
   "another question": ["updates"],

@@ -381,25 +381,25 @@ function cancelledUnread(random: Random, forms: Forms, world: WorldKind): Apart 
 }
 
 /**
- * A customer cancels while the program is stopped or the changes are unavailable, and the ERP, without this
- * information, requests a status.
+ * A customer cancels while the program is stopped, while the changes are unavailable, or between two passes over them, and the ERP,
+ * without this information, requests a status.
  */
 function cancelledUnseen(random: Random, forms: Forms): Apart {
-  const isStopped = random() < 0.5;
-  const ms = pickOne(random, [3 * MINUTE, 25 * MINUTE]);
+  const when = pickOne(random, ["stopped", "away", "between two passes"]);
+  const ms = when === "away" ? pickOne(random, [3 * MINUTE, 25 * MINUTE]) : 0;
   const lie = { on: "updates", status: 503, body: "refusal", of: "all", when: "before", ageMs: 0 } as const;
   const away: Step[] = [{ after: 0, do: "lie", lie: { ...lie, span: { ms }, retryAfter: null } }, pass()];
   const after = integerBetween(random, 0, MINUTE / 2);
-  const unseen: Step = { after, do: "cancel unseen", order: integerBetween(random, 0, 3), isStopped };
+  const order = integerBetween(random, 0, 3);
   return {
     forms,
     steps: [
       orders(3),
       ...idle(3),
-      ...(isStopped ? [] : away),
-      unseen,
+      ...(when === "away" ? away : []),
+      { after, do: "cancel unseen", order, isStopped: when === "stopped" },
       ...idle(2),
-      ...(isStopped ? [] : [{ after: ms, do: "wait" } as const]),
+      { after: ms, do: "wait" },
     ],
   };
 }

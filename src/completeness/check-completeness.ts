@@ -100,7 +100,6 @@ export class UnusualEmptyError extends BridgeError {
 /** See {@link CompletenessCheck.judge}. */
 interface JudgeOptions {
   mustList?: (isStanding: boolean) => boolean;
-  isCovered?: boolean;
 }
 
 export interface NamedEmpty {
@@ -131,7 +130,6 @@ export class CompletenessCheck {
   /**
    * Call for each answer. Returns an error where its list is empty and the form of the answer is unusual.
    * @param options.mustList whether an empty answer should hold records; `isStanding`: the one before has an unusual form too
-   * @param options.isCovered the next confirm covers whatever an empty answer should have held
    * @throws BridgeError `answer_shape` where its list is empty and a field beside it contradicts that.
    */
   async judge(
@@ -155,11 +153,11 @@ export class CompletenessCheck {
   #judgeForm(
     learned: LearnedMetadata,
     { size, besideEmpty = [] }: ListMetadata,
-    { mustList, isCovered }: JudgeOptions,
+    { mustList }: JudgeOptions,
   ): { learned: LearnedMetadata; unusual?: UnusualEmptyError } {
     const { clock, log } = this.#context;
     const { empty = NO_EMPTY } = learned;
-    const how = { mustList: mustList?.(isStanding(empty)) === true, isCovered: isCovered === true };
+    const how = { mustList: mustList?.(isStanding(empty)) === true };
     const found = size === 0 ? findUnusual(empty, besideEmpty, how) : [];
     if (found.length === 0) {
       const next = size === 0 ? learnEmpty(empty, besideEmpty) : noteRecords(empty);

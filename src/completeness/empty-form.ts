@@ -16,10 +16,9 @@ export interface BesideEmpty {
   /** Its content in general form. Empty: none, or content that differs in each answer. */
   says: string;
   /**
-   * Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere. `covered`: as `before`,
-   * but only where the next confirm covers whatever this answer should have held.
+   * Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere.
    */
-  counts: "before" | "new" | "always" | "never" | "covered";
+  counts: "before" | "new" | "always" | "never";
 }
 
 /** The fields of an endpoint's empty answers. */
@@ -71,6 +70,8 @@ const MESSAGE_NAME = /^(?:message|msg|detail|details|reason|description|warning|
 
 /** The place of the answer itself. */
 const ROOT = "$";
+/** 204: a gateway may answer so in the place of the service, and a service may do so from some day on. */
+const NO_CONTENT = "204";
 
 /**
  * @param list the path of the list, and whether it is `null`
@@ -91,7 +92,7 @@ export function readBesideEmpty(
   },
 ): BesideEmpty[] {
   const ofRoot = readRoot(bytes, root, skipped.has(root.start));
-  const ofList = { place: list.place, says: list.isNull ? "null" : "list", counts: "covered" } as const;
+  const ofList = { place: list.place, says: list.isNull ? "null" : "list", counts: "before" } as const;
   const found: BesideEmpty[] = ofRoot.says === "object" ? [ofRoot, ofList] : [ofRoot];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -112,12 +113,11 @@ export function readBesideEmpty(
 }
 
 /**
- * The kind of the whole answer. `null` and `[]` are unusual where empty answers were of another kind. An object holds
- * the list at its configured place, and an array may be that list: these are always usual. So is 204, which states that
- * there is nothing, unless a confirm covers what it took the place of.
+ * The kind of the whole answer. `null`, `[]` and 204 without a body are unusual where empty answers were of another kind. An object
+ * holds the list at its configured place, and an array may be that list: these are always usual.
  */
 function readRoot(bytes: Buffer, root: Span, isList: boolean): BesideEmpty {
-  if (root.end === root.start) return { place: ROOT, says: "204", counts: "covered" };
+  if (root.end === root.start) return { place: ROOT, says: NO_CONTENT, counts: "before" };
   const says = kindOf(bytes, root);
   return { place: ROOT, says, counts: says === "null" || (says === "array" && !isList) ? "before" : "never" };
 }
@@ -155,16 +155,14 @@ const NONE: ReadonlySet<string> = new Set();
  *
  * @param options.mustList the answer should hold records, so that its kind is unusual even if it is that of the first empty
  * answer
- * @param options.isCovered the next confirm covers whatever the answer should have held
  */
 export function findUnusual(
   { times, known }: UsualEmpty,
   beside: readonly BesideEmpty[],
-  { mustList = false, isCovered = false }: { mustList?: boolean; isCovered?: boolean } = {},
+  { mustList = false }: { mustList?: boolean } = {},
 ): readonly BesideEmpty[] {
   const isKnown = times >= USUAL_TIMES;
   return beside.filter(({ place, says, counts }) => {
-    if (counts === "covered" && !isCovered) return false;
     const isOwed = mustList && place === ROOT;
     if (says === "" || counts === "never" || !(isKnown || isOwed)) return false;
     const values = known[place];
@@ -210,7 +208,9 @@ export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   if (unusual === undefined) return false;
   if (unusual.proved >= PROOFS) return true;
   // Of another kind as a whole, it may be what is left of a failure: time is no evidence.
-  const isOtherKind = unusual.last.some(({ place, counts }) => place === ROOT && counts === "before");
+  const isOtherKind = unusual.last.some(
+    ({ place, says, counts }) => place === ROOT && counts === "before" && says !== NO_CONTENT,
+  );
   return !isOtherKind && unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS;
 }
 

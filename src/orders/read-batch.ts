@@ -8,7 +8,6 @@ import { resolvePath } from "../answers/json-path.ts";
 import { kindOf, type Span, textOf } from "../answers/json-text.ts";
 import { atOnce } from "../answers/slices.ts";
 import { loadBatch } from "../batches/batch-rows.ts";
-import { loadDelivery } from "../batches/delivery-rows.ts";
 import { CompletenessCheck, type UnusualEmptyError } from "../completeness/check-completeness.ts";
 import { type AnswerHead, readHeadMetadata } from "../completeness/head-metadata.ts";
 import { countEmptyRecords, readMetadataInSlices } from "../completeness/list-metadata.ts";
@@ -132,9 +131,7 @@ export class BatchReader {
     const bytes = list.mended?.bytes ?? body;
     const metadata = await this.#readMetadata(answer, list, signal);
     if (list.elements === undefined) {
-      // A confirm that names nothing covers what was delivered with an answer that only looks empty.
-      const isCovered = loadDelivery(store) !== undefined;
-      const unusual = await this.#completeness.judge(metadata, signal, { isCovered });
+      const unusual = await this.#completeness.judge(metadata, signal);
       await this.#completeness.readNamed(metadata, () => new Set(), signal);
       const isServed = answer.oldBy === undefined && answer.isKept !== true;
       if (unusual !== undefined || !isServed) return { isNothing: true, unusual };

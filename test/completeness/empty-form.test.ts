@@ -32,6 +32,14 @@ describe("an unusual empty form", () => {
     expect(isAdopted(usual, 0)).toBe(true);
   });
 
+  it("of 204 is adopted by time, because a service may answer so from some day on", () => {
+    const kind = [{ place: "$", says: "204", counts: "before" }] as const;
+    expect(findUnusual({ times: 3, known: { $: ["object"] } }, kind)).toEqual(kind);
+    let usual = NO_EMPTY;
+    for (let times = 0; times < 6; times++) usual = noteUnusual(usual, kind, AT);
+    expect([isAdopted(usual, DAY_MS - 1), isAdopted(usual, DAY_MS)]).toEqual([false, true]);
+  });
+
   it("of another kind is one only where former ones were noted with their kind", () => {
     const kind = [{ place: "$", says: "null", counts: "before" }] as const;
     const object = [{ place: "$", says: "object", counts: "never" }] as const;

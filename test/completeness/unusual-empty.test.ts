@@ -11,12 +11,13 @@ const whole = inWhole("completeness/unusual-empty");
 function answerWith(
   sandbox: TestBridge["sandbox"],
   path: "/orders" | "/orders/updates",
-  next: () => object | null | undefined,
+  next: () => object | null | undefined | 204,
 ): void {
   const handle = sandbox.service.handle.bind(sandbox.service);
   sandbox.service.handle = (request) => {
     const body = request.path.split("?")[0]?.endsWith(path) && request.method === "GET" ? next() : undefined;
     if (body === undefined) return handle(request);
+    if (body === 204) return { status: 204, headers: {}, body: Buffer.alloc(0), delivery: { kind: "plain" } };
     const headers = { "content-type": "application/json" };
     return { status: 200, headers, body: Buffer.from(JSON.stringify(body)), delivery: { kind: "plain" } };
   };
@@ -41,6 +42,7 @@ const UNFAMILIAR: [string, object][] = [
   ["a flag", { maintenance: true }],
   ["a number of what waits", { in_queue: 3 }],
   ["what was left out", { skipped: ["7b6e3c1a-5d0e-4c53-9d0b-3f7f6f1c2a11"] }],
+  ["null in the place of the list", { orders: null }],
   ["a sentence", { message: "Ведутся технические работы" }],
 ];
 
@@ -82,6 +84,24 @@ describe("an empty list in another form than usual", () => {
     await test.poll();
     expect(test.statusOf(id).status).toBe("paid");
   });
+
+  itWhole(
+    "is told where a gateway says 204 in its place, and orders that come meanwhile are stored afterwards",
+    async () => {
+      const t = await startTestBridge();
+      let empty: object | undefined | 204;
+      answerWith(t.sandbox, "/orders", () => empty);
+      expect(await poll(t, 4)).toEqual([null, null, null, null]);
+      empty = 204;
+      createOrders(t, 2);
+      const errors = await poll(t, 14);
+      expect(errors.slice(0, 9).every(isNull)).toBe(true);
+      expect(errors.at(-1)).toMatchObject({ code: "answer_shape", message: expect.stringContaining("204") });
+      empty = undefined;
+      expect(await poll(t, 2)).toEqual([null, null]);
+      expectComplete(t);
+    },
+  );
 
   itWhole("settles no batch whose confirm is in doubt", async () => {
     const t = await startTestBridge({
