@@ -62,10 +62,8 @@ export function buildJobs(
       clock: context.clock,
       isStopping: context.isStopping,
       isHeld: () => gate.isHeld(job.areas),
-      run: async (signal) => {
-        await after?.whenIdle({ longestMs: AFTER_MS, signal });
-        return await runJob(job, context, gate, signal);
-      },
+      run: (signal) => runJob(job, context, gate, signal),
+      before: async (signal) => await after?.whenIdle({ longestMs: AFTER_MS, signal }),
       onResult: (result) => report(job.name, result),
     });
 

@@ -16,6 +16,8 @@ export interface RunnerOptions {
   name: string;
   clock: Clock;
   run: (signal: AbortSignal) => Promise<RunResult>;
+  /** Waits before each pass. */
+  before?: (signal: AbortSignal) => Promise<void>;
   /** Called with every pass. */
   onResult?: (result: RunResult) => void;
   /** Whether a hold that stops the job stands. */
@@ -100,6 +102,7 @@ export class JobRunner {
     let result: RunResult | undefined;
     try {
       for (let passes = 0; passes < passesMax && !this.#options.isStopping(); passes++) {
+        if (this.#options.before !== undefined) await this.#options.before(signal);
         this.#isAskedAgain = false;
         this.#lastStartMs = this.#options.clock.monotonicMs();
         const pass = await this.#liveness.during(() => this.#options.run(signal));
