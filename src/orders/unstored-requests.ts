@@ -49,7 +49,7 @@ export function refuseUnknown(store: Store, orderId: string, { status, at }: { s
   return store
     .prepare<bigint>(
       `UPDATE status_requests SET state = 'refused', http_status = @status, answered_at = @at, last_error = @reason
-       WHERE order_id = @orderId AND state = 'pending' RETURNING id`,
+       WHERE order_id = @orderId AND state IN ('pending', 'sending') RETURNING id`,
     )
     .pluck()
     .safeIntegers(true)

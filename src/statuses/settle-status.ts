@@ -6,6 +6,7 @@
 
 import { isStrictlyNewer } from "../answers/timestamp.ts";
 import { isSameName } from "../database/same-name.ts";
+import { m } from "../messages/messages.ts";
 import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { requestUnstored } from "../orders/unstored-requests.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
@@ -304,14 +305,18 @@ export class StatusSettler {
 
   /** A request in state `sending`, left by a crash, a stop or a failed read. */
   async #resolveFound(request: StatusRequest, counts: Record<string, number>, signal: AbortSignal): Promise<Step> {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     const order = loadRequestedOrder(store, request.orderId);
     if (order === undefined || request.statusSent === null) {
-      // We sent no request for it: another client wrote the state.
       await commit(this.#context, signal, () => {
-        if (!isReplaced(store, request)) markPendingAgain(store, request.id, null);
+        if (isReplaced(store, request)) return;
+        // We sent no request for it: another client wrote the state.
+        if (request.statusSent === null) return markPendingAgain(store, request.id, null);
+        // As after a restore: the order shows what became of it.
+        saveRequestError(store, request.id, m.statuses.notStored);
+        requestUnstored(store, request.orderId, isoTime(clock.nowMs()));
       });
-      return { kind: "again" };
+      return { kind: request.statusSent === null ? "again" : "waits" };
     }
     const { id, asked, statusSent, statusBefore } = request;
     return await this.#answered.resolve({ id, asked, statusSent, statusBefore, order }, undefined, counts, signal);

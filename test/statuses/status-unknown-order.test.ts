@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { markRequestsUnknown } from "../../src/backup/settle.ts";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
 import { requestUnstored } from "../../src/orders/unstored-requests.ts";
@@ -53,6 +54,19 @@ describe("a status for an order that is not stored", () => {
     expect(request()).toEqual([]);
     await t.run("orders");
     expect(request()).toEqual([{ order_id: UNKNOWN }]);
+  });
+
+  it("that may have left before a restore is decided by the order, and is not sent again", async () => {
+    const { bridge, id } = await startUnstored();
+    const [asked, missing] = [bridge.ask(id, "shipped"), bridge.ask(UNKNOWN, "shipped")];
+    bridge.sandbox.service.changeOrder(id, { status: "shipped" });
+    markRequestsUnknown(bridge.bridge.store, {});
+    await runFor(bridge, 3);
+    expect(bridge.request(asked)).toMatchObject({ state: "sent", http_status: null });
+    expect(bridge.request(missing).state).toBe("sending");
+    await runFor(bridge, 12);
+    expect(bridge.request(missing)).toMatchObject({ state: "refused", http_status: 404 });
+    expect(bridge.posts()).toEqual([]);
   });
 
   itWhole("is not sent where the order was cancelled before it came", async () => {
