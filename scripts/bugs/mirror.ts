@@ -134,6 +134,21 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "src/mirror/up/apply-requests.ts",
   ),
   tested(
+    "test/mirror/takeover-requests.test.ts",
+    "what an order was before a status of the former server's left is what is read of it first",
+    {
+      find: 'const before = planFormer({ request: { wanted, hasLeft: request.state === "sending" }, former, own: order });',
+      replace: "const before = { status: null, revision: null, updatedAt: null, ...order, hasComeBack: false };",
+    },
+    "src/mirror/up/apply-requests.ts",
+  ),
+  tested(
+    "test/mirror/takeover-requests.test.ts",
+    "a takeover does not show that the former server may have sent more than PostgreSQL has noted",
+    { find: "const upNo = position.upNo + 1;", replace: "const { upNo } = position;" },
+    "src/mirror/claim/take-over.ts",
+  ),
+  tested(
     "test/mirror/trouble.test.ts",
     "a row that PostgreSQL drops passes for written",
     { find: "(await write(rows)) < rows.count ?", replace: "(await write(rows)) < 0 ?" },

@@ -226,22 +226,39 @@ describeWithPostgres("status requests of the ERP", () => {
 
   itWhole("that a restored shop does not know leave only after their order was read", async () => {
     const { bridge, erp, pass, restart } = await startUp();
-    const [id = ""] = await storeOrders(bridge, 1);
-    await erp.query(`INSERT INTO status_requests (shop, order_id, status) VALUES ('${SHOP}', '${id}', 'parcel')`);
+    const ids = await storeOrders(bridge, 3);
+    const stamps = bridge.rows<{ id: string; at: string }>(
+      "SELECT order_id AS id, service_updated_at AS at FROM orders",
+    );
+    for (const { id, at } of stamps) {
+      await showOrder(erp, id, 1);
+      await erp.query("UPDATE orders SET status = 'new', service_updated_at = $2 WHERE order_id = $1", [id, at]);
+      await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, 'parcel')", [SHOP, id]);
+    }
     await pass();
     bridge.bridge.store.db.exec(
       "DELETE FROM mirror_requests; DELETE FROM status_requests; UPDATE mirror_state SET value = '0' WHERE key = 'up_no'",
     );
+    // Their orders are read before PostgreSQL is, and PostgreSQL may have what was read.
+    bridge.clock.advance(60_000);
+    bridge.sandbox.service.changeOrder(ids[1] ?? "", { status: "delivered" });
+    bridge.sandbox.service.changeOrder(ids[2] ?? "", { status: "packed" });
+    await bridge.run("updates");
+    await erp.query("UPDATE orders SET status = 'packed', revision = 2 WHERE order_id = $1", [ids[2]]);
     restart();
     await pass();
     expect(
       bridge.rows(
-        `SELECT r.status, status_sent, r.state, status_before, echo, revision_before = o.revision AND stamp_before = service_updated_at AS knows
-         FROM status_requests r JOIN orders o USING (order_id)`,
+        `SELECT o.status AS now, r.status, status_sent, r.state, status_before, echo, revision_before, stamp_before = service_updated_at AS isSame
+         FROM status_requests r JOIN orders o USING (order_id) ORDER BY o.order_key`,
       ),
-    ).toEqual([
-      { status: "parcel", status_sent: "packed", state: "sending", status_before: "new", echo: "awaited", knows: 1 },
-    ]);
+    ).toEqual(
+      [
+        { now: "new", echo: "awaited", revision_before: 1, isSame: 1 },
+        { now: "delivered", echo: "awaited", revision_before: 1, isSame: 0 },
+        { now: "packed", echo: null, revision_before: 2, isSame: 0 },
+      ].map((row) => ({ ...row, status: "parcel", status_sent: "packed", state: "sending", status_before: "new" })),
+    );
   });
 
   itWhole("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {

@@ -44,7 +44,9 @@ export async function claimTakeover(
     const position = await lockPosition(tx, shop);
     if (position === undefined) throw new Error("The shop was there a moment ago.");
     const takeoverNo = position.takeoverNo + 1;
-    await savePosition(tx, shop, { ...by, writerNo: position.writerNo + 1, takeoverNo });
+    // The former server may have applied a round that is not noted here: to the database that continues it is one that it lacks.
+    const upNo = position.upNo + 1;
+    await savePosition(tx, shop, { ...by, writerNo: position.writerNo + 1, takeoverNo, upNo });
     return takeoverNo;
   });
 }

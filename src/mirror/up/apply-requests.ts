@@ -5,6 +5,7 @@
 
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
+import { loadOwnOrder, planFormer } from "./former-orders.ts";
 import type { Outcome, RemoteRequest, TouchedRequest } from "./remote-rows.ts";
 
 /** Written by the ERP, these columns may hold any number; PostgreSQL's are 32 bits wide. */
@@ -21,8 +22,8 @@ interface LocalRequest {
 }
 
 /**
- * `isAgain`: the shop's database was restored, so a request that it lacks may already have been sent: the order is read
- * before it is sent.
+ * `isAgain`: the shop's database was restored or made anew, so a request that it lacks may already have been sent: the order is
+ * read before it is sent.
  */
 export interface RequestRules {
   isAgain: boolean;
@@ -39,12 +40,13 @@ export interface AppliedRequest {
 
 const NOTHING_NEW = { reason: null, isNew: false };
 
-export function applyRequest(store: Store, { id, request }: TouchedRequest, rules: RequestRules): AppliedRequest {
+export function applyRequest(store: Store, touched: TouchedRequest, rules: RequestRules): AppliedRequest {
+  const { id, request } = touched;
   const known = store
     .prepare<{ requestId: bigint | null }>("SELECT request_id AS requestId FROM mirror_requests WHERE request_uuid = ?")
     .safeIntegers(true)
     .get(id);
-  if (known === undefined) return request === null ? NOTHING_NEW : addRequest(store, { id, request }, rules);
+  if (known === undefined) return request === null ? NOTHING_NEW : addRequest(store, { ...touched, request }, rules);
   if (known.requestId === null) return NOTHING_NEW;
   if (request === null) {
     takeBack(store, id, known.requestId);
@@ -55,7 +57,7 @@ export function applyRequest(store: Store, { id, request }: TouchedRequest, rule
 
 function addRequest(
   store: Store,
-  { id, request }: { id: string; request: RemoteRequest },
+  { id, request, former }: TouchedRequest & { request: RemoteRequest },
   rules: RequestRules,
 ): AppliedRequest {
   const save = (requestId: number | bigint | null) =>
@@ -68,12 +70,10 @@ function addRequest(
     return NOTHING_NEW;
   }
   const { orderId, status, comment, data, requestedAt, knownRevision } = request;
-  const order = store
-    .prepare<{ status: string | null; revision: number; updatedAt: string | null }>(
-      "SELECT status, revision, service_updated_at AS updatedAt FROM orders WHERE order_id = ?",
-    )
-    .get(orderId);
-  if (order === undefined) return { reason: String(m.mirror.orderUnknown), isNew: false };
+  const order = loadOwnOrder(store, orderId, { knownRevision, isAlone: former === undefined });
+  // Also one of an order that this database lacks may have been sent, unless it was refused.
+  const isFound = order !== undefined || (rules.isAgain && request.error === null);
+  if (!isFound) return { reason: String(m.mirror.orderUnknown), isNew: false };
   // What the shop has by now says nothing of what the ERP knew: without a revision it knew none.
   const { lastInsertRowid } = store
     .prepare(
@@ -81,13 +81,22 @@ function addRequest(
     )
     .run(orderId, status, comment, data, requestedAt ?? rules.at, knownRevision);
   if (rules.isAgain) {
-    const mapped = status !== null && Object.hasOwn(rules.statusMap, status) ? rules.statusMap[status] : status;
+    const wanted =
+      status !== null && Object.hasOwn(rules.statusMap, status) ? (rules.statusMap[status] ?? status) : status;
+    const before = planFormer({ request: { wanted, hasLeft: request.state === "sending" }, former, own: order });
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = ?, status_before = ?, revision_before = ?, stamp_before = ?,
-           echo = 'awaited' WHERE id = ?`,
+           echo = ? WHERE id = ?`,
       )
-      .run(mapped, order.status, order.revision, order.updatedAt, lastInsertRowid);
+      .run(
+        wanted,
+        before.status,
+        before.revision,
+        before.updatedAt,
+        before.hasComeBack ? null : "awaited",
+        lastInsertRowid,
+      );
   }
   save(lastInsertRowid);
   return { reason: null, isNew: true };

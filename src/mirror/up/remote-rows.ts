@@ -14,6 +14,7 @@ import {
   type RemoteRow,
   type TouchedRow,
 } from "./erp-tables.ts";
+import type { FormerOrder } from "./former-orders.ts";
 import { type FoundRow, readReadable, unreadableOf } from "./read-readable.ts";
 
 /** Notes read at a time; a transaction of this size holds SQLite's write lock for some 20 ms. */
@@ -48,6 +49,8 @@ export interface TouchedRequest {
   request: RemoteRequest | null;
   /** Why PostgreSQL cannot return the request, although it exists. */
   unreadable?: string | undefined;
+  /** The order in PostgreSQL, of a request that may already have been sent; undefined where it has none. */
+  former?: FormerOrder | undefined;
 }
 
 /** The work of a round: touched keys with current values, and their notes. */

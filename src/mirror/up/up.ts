@@ -33,6 +33,7 @@ import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from ".
 import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
+import { addFormerOrders } from "./former-orders.ts";
 import { advance, planTruncated, planWalk, unlessMore, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
 import { isOfValue, mayBeOfValue } from "./read-readable.ts";
 import {
@@ -329,7 +330,8 @@ async function readStep(
     case "requests": {
       const requests = await readOpenRequests(tx, reading, step.after);
       const last = requests.at(-1);
-      return { round: { requests, isAgain: step.isAgain }, next: last && { ...step, after: last.seq } };
+      const round = { requests: step.isAgain ? await addFormerOrders(tx, reading.shop, requests) : requests };
+      return { round: { ...round, isAgain: step.isAgain }, next: last && { ...step, after: last.seq } };
     }
     case "outcomes": {
       const outcomesOf = listRequestIds(store, step.after, KEYS_MAX);
