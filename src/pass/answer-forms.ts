@@ -109,7 +109,7 @@ export class AnswerForms {
       hasSettled(records ?? NOTHING_SAID) &&
       since !== null &&
       fresh.length === 0 &&
-      known.every(({ isReplacement }) => isReplacement === undefined)
+      known.every(({ isReplacement, doubt }) => isReplacement === undefined && doubt !== "list")
     );
   }
 

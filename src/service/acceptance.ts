@@ -16,11 +16,11 @@ export type Acceptance =
   | { kind: "error"; words: string; root?: ScannedJson };
 
 /**
- * `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted. `code`: a number or a
- * letter that means a failure to some services.
+ * `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted.
+ * `list`: a list or a text of what was left out, or of warnings. `code`: a number or a letter that means a failure to some services.
  */
 export interface Doubt {
-  why: "counts" | "words" | "part" | "code";
+  why: "counts" | "words" | "part" | "list" | "code";
   words: string;
 }
 

@@ -10,6 +10,7 @@ import {
   CAME_NAME,
   CHANGED_NAME,
   CONFIRMED_NAME,
+  GOOD_NAME,
   LEFT_OUT_NAME,
   SAME_NAME,
   TAKEN_AT_ALL_NAME,
@@ -133,6 +134,20 @@ function isExplained(counts: AnswerCounts, name: string, size: number): boolean 
   return total >= size;
 }
 
+/** Whether a count of all records stands beside one of good ones. A 1 may be a flag. */
+function isBesideTotal(counts: AnswerCounts, name: string, { size, isYes }: { size: number; isYes: boolean }): boolean {
+  const isGood = isCalled(GOOD_NAME, name) ? isYes || counts[name] !== 1 : isCalled(TAKEN_NAME, name);
+  const isTotal = ([other, count]: [string, number]) => other !== name && count === size && isCalled(CAME_NAME, other);
+  return isGood && !isCalled(CAME_NAME, name) && Object.entries(counts).some(isTotal);
+}
+
+/** Without the records that the answer reports as refused by name. */
+export function countsBeside(counts: AnswerCounts, refused: number): AnswerCounts {
+  if (refused === 0) return counts;
+  const rest = ([name, count]: [string, number]) => [name, isLeftOutName(name) ? Math.max(0, count - refused) : count];
+  return Object.fromEntries(Object.entries(counts).map(rest));
+}
+
 /** Whether another count shows that all records were received, so that a 0 beside it means that none was accepted. */
 function hasCame(
   learned: LearnedCounts,
@@ -146,12 +161,16 @@ function hasCame(
   });
 }
 
-/** `taken`: accepted records according to that count. `mayBeSame`: it is 0, and may also mean that nothing has changed. */
+/**
+ * `taken`: accepted records according to that count. `mayBeSame`: it is 0, and may also mean that nothing has changed.
+ * `isFirst`: only its name shows that none was accepted; no other answer has shown yet what it counts.
+ */
 export interface CountedOtherwise {
   name: string;
   count: number;
   taken: number;
   mayBeSame?: true;
+  isFirst?: true;
 }
 
 export function doubtOf({ name, count }: CountedOtherwise): Doubt {
@@ -163,6 +182,7 @@ interface ShortCountOptions {
   size: number;
   isPart: boolean;
   counting?: ReadonlySet<string>;
+  isYes?: boolean;
   needs?: "name" | "one size" | "two sizes";
 }
 
@@ -173,6 +193,7 @@ interface ShortCountOptions {
  * a 0 means that nothing has changed if the name is one of changes, and may mean it with any other name, unless another
  * count shows that the records were received.
  * @param counting counts that were recently smaller than other requests, whatever they were equal to before
+ * @param isYes whether the answer also has a word for success
  * @param needs evidence that a count follows the number of records. `name`: a fitting name suffices; `one size`: a fitting
  * name and one request size that it was equal to; `two sizes`: two such sizes. One size that it was equal to several times
  * always suffices.
@@ -180,7 +201,7 @@ interface ShortCountOptions {
 export function findShortCount(
   learned: LearnedCounts,
   counts: AnswerCounts,
-  { size, isPart, counting, needs = "name" }: ShortCountOptions,
+  { size, isPart, counting, isYes = false, needs = "name" }: ShortCountOptions,
 ): CountedOtherwise | undefined {
   let short: CountedOtherwise | undefined;
   for (const [name, count] of Object.entries(counts)) {
@@ -188,14 +209,22 @@ export function findShortCount(
     const taken = takenBy(name, count, size);
     if (isOfElse(known, name) || taken >= size) continue;
     const sizes = known?.sizes.length ?? 0;
-    const isNamed = isCalled(TAKEN_NAME, name) || isLeftOutName(name);
-    const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count, isCounting: counting?.has(name) });
+    const isLeftOut = isLeftOutName(name);
+    const isCounting = counting?.has(name) ?? false;
+    // A first count larger than the request counts something else.
+    if (isLeftOut && sizes === 0 && count > size) continue;
+    const isNamed = isCalled(TAKEN_NAME, name) || isLeftOut;
+    const isMeant = isTakenName(name) || isLeftOut || isBesideTotal(counts, name, { size, isYes: isYes || isCounting });
+    const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count, isCounting });
     const isSure = known?.isOfTaken === true || (sizes > 0 && saysNone(learned, counts, { name, size }));
     if (count === 0 && !isPart && !isSure && (!isEqual || isCalled(CHANGED_NAME, name))) continue;
-    const isFollowing =
-      isEqual || (needs === "name" && isTakenName(name)) || (isNamed && needs !== "two sizes" && sizes > 0);
+    const isFollowing = isEqual || (needs === "name" && isMeant) || (isNamed && needs !== "two sizes" && sizes > 0);
     if (isFollowing && !isExplained(counts, name, size) && (short === undefined || taken < short.taken))
-      short = { name, count, taken, ...(count === 0 && !isSure ? { mayBeSame: true } : {}) };
+      short = {
+        ...{ name, count, taken },
+        ...(count === 0 && !isSure ? { mayBeSame: true } : {}),
+        ...(isLeftOut && taken === 0 && sizes === 0 && !isPart ? { isFirst: true } : {}),
+      };
   }
   return short;
 }
@@ -203,7 +232,7 @@ export function findShortCount(
 /** Whether it was equal several times to one request size. A number that never varies may count something else. */
 function isUsuallyEqual(
   known: KnownCount | undefined,
-  { name, count, isCounting = false }: { name: string; count: number; isCounting?: boolean | undefined },
+  { name, count, isCounting }: { name: string; count: number; isCounting: boolean },
 ): boolean {
   if ((known?.times ?? 0) < TIMES_MAX) return false;
   if (isCounting) return true;
@@ -238,9 +267,12 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
   let next = learned;
   for (const [name, count] of Object.entries(counts)) {
     const known = next[name];
-    if (isOfElse(known, name) || (known === undefined && Object.keys(next).length >= COUNTS_MAX)) continue;
-    const { sizes = [], times = 0 } = known ?? {};
     const taken = takenBy(name, count, size);
+    // What was left out of a former acceptance is shown by a 0.
+    const isShown = known?.of === "left out" && taken === size;
+    if ((isOfElse(known, name) && !isShown) || (known === undefined && Object.keys(next).length >= COUNTS_MAX))
+      continue;
+    const { sizes = [], times = 0 } = known ?? {};
     if (taken === size) {
       const isNew = sizes.length < SIZES_MAX && !sizes.includes(size);
       const after = { sizes: isNew ? [...sizes, size] : sizes, times: Math.min(times + 1, TIMES_MAX) };

@@ -241,6 +241,8 @@ export function isUnusual({ known, since, records }: LearnedForms, form: AnswerF
   if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
   const { shown } = form;
   if (shown !== undefined && !known.some(({ verdicts }) => verdicts.includes(shown))) return true;
+  // An answer that is empty does not say what others have said in words.
+  if (isSilent(form) && known.some(hasSign) && !known.some(isSilent)) return true;
   return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
 }
 
@@ -270,9 +272,12 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
   const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
   // Forms that had replaced this one were an outage; the newest are first.
-  const kept = learned.known.filter(({ isReplacement }, index) => index >= at || isReplacement === undefined);
+  const left = learned.known.filter(
+    (each, index) => (index >= at || each.isReplacement === undefined) && !isDisprovedBy(each, form),
+  );
+  const kept = left.length === 0 && learned.since !== null ? [knownOf(form)] : left;
   if (learned.since !== null) {
-    const isKept = kept.length === learned.known.length && isFreshSame;
+    const isKept = kept.length === learned.known.length && kept[0] === learned.known[0] && isFreshSame;
     const next = isKept ? learned : { ...learned, known: kept, fresh };
     return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
   }
@@ -300,6 +305,11 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
         seenAt: now.at,
       }
     : { ...learned, known };
+}
+
+/** A list that became usual because every answer had it, and now an answer has none. */
+function isDisprovedBy({ doubt, adoptedAt }: KnownForm, form: AnswerForm): boolean {
+  return doubt === "list" && adoptedAt !== undefined && form.doubt !== "list";
 }
 
 /** For how long the usual form was seen, in milliseconds; undefined where an earlier version learned it. */
@@ -353,12 +363,14 @@ export function learnUnusual(
 /**
  * Whether a form may become usual only because of its age. A service under maintenance answers everything in the same
  * form, so the form needs a sign of acceptance, unless the usual form has none either and is as young, or the answer is
- * empty. A count of 0 may be one of changes where other answers were received in between.
+ * empty. A count of 0 may be one of changes where other answers were received in between. A list of what was left out, or
+ * of warnings, that has a yes beside it is usual if every answer of the endpoint had it.
  */
 function mayReplace(
   { known }: LearnedForms,
   { isAlone, isYoung, ...form }: AnswerForm & { isAlone: boolean; isYoung: boolean },
 ): boolean {
+  if (form.doubt === "list" && known.length === 0 && form.verdicts.some(isYes)) return true;
   if (form.isWell === true || (form.doubt === "counts" && !isAlone)) return true;
   return form.doubt === null && (isYoung || isSilent(form)) && !known.some(hasSign);
 }

@@ -20,16 +20,23 @@ export const CHANGED_NAME =
   /^(?:num|number|total|count)?(?:of)?(?:updated|created|inserted|upserted|added|changed|modified|affected|edited|replaced|new)(?:count|total|records|items|rows)?$/;
 /** Counts of received records, accepted or not. */
 export const CAME_NAME =
-  /^(?:num|number|total|count)?(?:of)?(?:received|processed|total|count|size|all|sent|submitted|requested|records|items|rows)(?:count|total|records|items|rows)?$/;
+  /^(?:num|number|total|count)?(?:of)?(?:received|processed|total|count|size|all|sent|submitted|requested|records|items|rows|всего|получено)(?:count|total|records|items|rows)?$/;
+/** Counts of accepted records beside one of all. They may also be flags. */
+export const GOOD_NAME =
+  /^(?:ok|success|successful|successfully|good|valid|done|completed?|passed|успешно)(?:count|total|records|items|rows)?$/;
 const RECEIVED_NAME = /^(?:num|number|total|count)?(?:of)?received(?:count|total|records|items|rows)?$/;
+/** Counts, lists and texts of what was not accepted. */
 export const LEFT_OUT_NAME =
-  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|missing|unknown|unmatched|notfound|not(?:accepted|saved|updated|imported|processed)|errors?|dropped|lost|пропущено|проигнорировано|отклонено)(?:count|total|records|items|rows)?$/;
+  /^(?:num|number|total|count)?(?:of)?(?:records?|items?|rows?|lines?|skus?|keys?|ids?|articles?|products?)?(?:skipped|ignored|omitted|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|missing|absent|unknown|unmatched|unrecogni[sz]ed|unprocessed|not(?:found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded)|errors?|dropped|lost|пропущен[оы]?|пропущенные|проигнорирован[оы]|отклонен[оы]|отброшен[оы]|неизвестн(?:о|ы|ые)|отсутству(?:ет|ют|ющие)|не(?:найден|принят|обновлен|обработан|загружен|сохранен|распознан|сопоставлен)(?:о|ы|ные))(?:count|total|records?|items?|rows?|lines?|skus?|keys?|ids?|articles?|products?|list)?$/;
+/** Lists and texts that may be about anything, and counts of these. */
+export const WARNING_NAME =
+  /^(?:num|number|total|count)?(?:of)?(?:warnings?|предупреждени[ея])(?:count|total|list|text)?$/;
 /** Counts of confirmed orders. */
 export const CONFIRMED_NAME =
   /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/;
 /** Counts that may also count unchanged records where nothing else is counted. */
 export const UNCHANGED_OR_LEFT_OUT_NAME =
-  /^(?:num|number|total|count)?(?:of)?(?:skipped|ignored|omitted|dropped|lost)(?:count|total|records|items|rows)?$/;
+  /^(?:num|number|total|count)?(?:of)?(?:records?|items?|rows?|lines?)?(?:skipped|ignored|omitted|dropped|lost|пропущен[оы]?)(?:count|total|records?|items?|rows?|lines?)?$/;
 /** Flags that are false where nothing was accepted. "Not processed yet" is no refusal. */
 const TAKEN_FLAG =
   /^(?:is|was|has)?(?:queued|received|stored|saved|imported|updated|applied|acknowledged|delivered|committed)$/;
@@ -78,6 +85,21 @@ export function saysWell(verdict: string): boolean {
   const name = verdict.slice(verdict.lastIndexOf(".", at) + 1, at);
   if (/code$|^errno$/.test(name)) return /^(?:0+|2\d\d)$/.test(value);
   return (WELL_NAME.test(name) && WELL.test(value)) || (TAKEN_FLAG.test(name) && value === "true");
+}
+
+/** Whether a member at the top, which is no number, is a yes. */
+export function saysYes(body: Buffer, root: Span): boolean {
+  if (kindOf(body, root) !== "object") return false;
+  return someMember(body, root, ({ key, value }) => {
+    const kind = kindOf(body, value);
+    if (key.length > NAME_MAX || (kind !== "string" && kind !== "boolean")) return false;
+    const text = kind === "string" ? stringOf(body, value) : textOf(body, value);
+    return /^\p{L}/u.test(text) && saysWell(`${plainName(key)}=${text.toLowerCase()}`);
+  });
+}
+
+function plainName(key: string): string {
+  return key.replace(/[_\- .]/g, "").toLowerCase();
 }
 
 interface Said {
@@ -159,7 +181,7 @@ export function readCodeDoubt(body: Buffer, root: Span, level = 1): Doubt | unde
 function collect(body: Buffer, object: Span, said: Said, level: number): void {
   someMember(body, object, ({ key, value }) => {
     if (key.length > NAME_MAX) return false;
-    const name = key.replace(/[_\- .]/g, "").toLowerCase();
+    const name = plainName(key);
     const kind = kindOf(body, value);
     if (kind === "object") {
       // Objects with other names are data of the shop.

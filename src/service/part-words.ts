@@ -6,6 +6,8 @@
 
 import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
 import { shortWords } from "../messages/inert-text.ts";
+import { LEFT_OUT_NAME, readTextDoubt, WARNING_NAME } from "./doubt-words.ts";
+import { isNothing } from "./error-words.ts";
 
 /** A text or number in an answer. */
 interface Part {
@@ -63,6 +65,8 @@ const ELSE =
   "(?:pages?|parts?|chunks?|batch(?:es)?|steps?|stages?|attempts?|tr(?:y|ies)|retr(?:y|ies)|requests?|limits?|quota|rate|version|level|score|date|day|month|time|files?|shops?|stores?|warehouses?|workers?|threads?|queue|nodes?|страниц|част|пакет|шаг|этап|попыт|запрос|лимит|верси|дат|день|месяц|врем|файл|магазин|склад|поток|очеред)";
 const ELSE_BEFORE = new RegExp(`(?<!\\p{L})${ELSE}\\p{L}*[\\s:=#№(]*$`, "iu");
 const ELSE_AFTER = new RegExp(String.raw`^\s*${ELSE}\p{L}*`, "iu");
+/** `0 of 4`, `none` */
+const NOT_ANY = /^\P{L}*0(?!\d)|^[^\p{L}\d]*(?:no|none|zero|нет)[^\p{L}\d]*$/iu;
 const NONE = /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu;
 
 const WHOLE = "([1-9]\\d{0,8}|0)";
@@ -96,6 +100,40 @@ export function readPartWords(
   const parts = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readParts(body, root);
   const part = findPart(parts, sent.length, (text) => isRepeated(text, sent));
   return part === undefined ? undefined : wordsOf(part);
+}
+
+/**
+ * The text, shortened, of a list, a text or a flag whose name means records that were left out, or of warnings: these only
+ * with a word of failure. Counts of such records are compared in `answer-counts.ts`.
+ */
+export function readLeftOut(body: Buffer, value: Span | undefined, level = 1): string | undefined {
+  let found: string | undefined;
+  if (value === undefined || kindOf(body, value) !== "object") return undefined;
+  someMember(body, value, (member) => {
+    if (member.key.length > NAME_MAX) return false;
+    if (isLeftOut(body, member))
+      found = shortWords(`${member.key}: ${textOf(body, member.value).slice(0, TEXT_BYTES)}`);
+    else if (level < LEVELS) found = readLeftOut(body, member.value, level + 1);
+    return found !== undefined;
+  });
+  return found;
+}
+
+function isLeftOut(body: Buffer, { key, value }: { key: string; value: Span }): boolean {
+  const name = inWords(key).replaceAll(" ", "");
+  const isWarning = WARNING_NAME.test(name);
+  if ((!isWarning && !LEFT_OUT_NAME.test(name)) || isNothing(body, value)) return false;
+  const kind = kindOf(body, value);
+  const text = kind === "string" ? headOf(body, value, TEXT_BYTES) : textOf(body, value).slice(0, TEXT_BYTES);
+  if (kind === "number" || (kind === "string" && /^\s*\d*\s*$/.test(text))) return isWarning && Number(text) > 0;
+  if (kind === "string" && NOT_ANY.test(text)) return false;
+  return isWarning ? readTextDoubt(text) !== undefined || hasFailed(text) : true;
+}
+
+/** A word of failure or absence, without a 0 beside it. */
+function hasFailed(text: string): boolean {
+  const isFailed = (segment: string) => segment.search(FAILED) >= 0 || NONE.test(segment);
+  return segmentsOf(plain("", text)).some((segment) => isFailed(segment) && !countsAt(segment, FAILED).includes(0));
 }
 
 /** The text of a member that counts refused records: beside it no other count can be one of changes. */

@@ -5,7 +5,7 @@
  * and has as many elements as the request may report each by its position: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
-import { CHANGED_NAME, SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
+import { CHANGED_NAME, LEFT_OUT_NAME, SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
 
 export interface SaidOfRecords {
   /** The words for each record, in the order of the request; an empty set where it is not named. */
@@ -408,13 +408,22 @@ export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): b
   return isKnown(usual) && words.some((word) => isOdd(usual, word));
 }
 
-/** Records, by index in the request, with unusual words, or not named where usually each is. */
+/**
+ * Records, by index in the request, with unusual words, or not named where usually each is. Until that is known, those that
+ * are named where only records are named that were left out.
+ */
 export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: number; words: string }[] {
-  if (!isKnown(usual)) return [];
   return said.of.flatMap((each, index) => {
-    const odd = wordsOfOne(each).find((word) => isOdd(usual, word));
+    const odd = wordsOfOne(each).find((word) => (isKnown(usual) ? isOdd(usual, word) : isOfLeftOut(usual, word)));
     return odd === undefined ? [] : [{ index, words: odd }];
   });
+}
+
+/** `unknown[]`, `data.skipped[]reason=…` */
+function isOfLeftOut({ words }: UsuallySaid, word: string): boolean {
+  const [place = ""] = word.split("=");
+  const names = place.split(/\[\]|[.~]/).slice(0, -1);
+  return !words.includes(word) && names.some((name) => LEFT_OUT_NAME.test(plainName(name)));
 }
 
 /** Whether nothing more is learned from further answers. */

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import {
+  countsBeside,
   countsChanges,
   doubtOf,
   findShortCount,
@@ -32,6 +33,24 @@ describe("a count that is smaller than the number of records", () => {
     ["is called updated and followed one number", [[6, { updated: 6 }]], { updated: 100 }, "updated"],
     ["is called imported", [], { status: "ok", imported: 100 }, "imported"],
     ["is called saved, beside one that is not smaller", [], { success: true, received: 250, saved: 100 }, "saved"],
+    ["is of what was left out", [], { success: true, processed: 250, skipped: 150 }, "skipped"],
+    ["is of what was left out, in Russian", [], { всего: 250, "не найдено": 1 }, "не найдено"],
+    [
+      "is of what was left out, below",
+      [],
+      { data: { stats: { records_unmatched: 3 } } },
+      "data.stats.records_unmatched",
+    ],
+    [
+      "was one of what was left out of an acceptance, and then of none",
+      [
+        [9, { skipped: 1 }],
+        [9, { skipped: 0 }],
+      ],
+      { skipped: 1 },
+      "skipped",
+    ],
+    ["is of good ones beside all", [], { status: "ok", total: 250, ok: 100 }, "ok"],
     ["stands one level down, as a text", [], { data: { processed_count: "100" } }, "data.processed_count"],
     [
       "followed two different numbers",
@@ -246,7 +265,8 @@ describe("a count of none", () => {
       [[2, { updated: 2, skipped: 0 }]],
       { updated: 1, unchanged: 2, skipped: 2 },
     ],
-    ["is of what was left out, and was never 0", [], { ok: true, ignored: 1 }],
+    ["is of what was left out, and larger than the request", [], { ok: true, ignored: 4 }],
+    ["is beside all that came, and may be a flag", [], { total: 3, success: 1 }],
   ])("says nothing where it %s", (_name, before, answer) => {
     expect(shortOf(learned(...before), answer, 3)).toBeUndefined();
   });
@@ -257,6 +277,23 @@ describe("a count of none", () => {
     expect(shortOf(ofChanges, { updated: 0, skipped: 3, rejected: 0 }, 3, true)).toBeUndefined();
     expect(shortOf(ofChanges, { updated: 0, skipped: 3, rejected: 1 }, 3)).toBe("rejected");
     expect([countsChanges(known), countsChanges(ofChanges)]).toEqual([false, true]);
+  });
+
+  it("of what was left out is the first that says anything", () => {
+    const first = (answer: unknown, isPart: boolean) => findShortCount({}, countsOf(answer), { size: 3, isPart });
+    expect(first({ ok: true, skipped: 3 }, false)).toMatchObject({ taken: 0, isFirst: true });
+    expect(first({ ok: true, skipped: 3 }, true)?.isFirst).toBeUndefined();
+    expect(first({ ok: true, skipped: 1 }, false)?.isFirst).toBeUndefined();
+  });
+
+  it("of good ones may be a flag where nothing else is a yes", () => {
+    const short = (isYes: boolean) =>
+      findShortCount({}, countsOf({ total: 2, ok: 1 }), { size: 2, isPart: false, isYes })?.name;
+    expect([short(true), short(false)]).toEqual(["ok", undefined]);
+  });
+
+  it("of what was left out does not count what is refused by name", () => {
+    expect(countsBeside({ total: 4, skipped: 1, ok: 3 }, 1)).toEqual({ total: 4, skipped: 0, ok: 3 });
   });
 
   it("stays one where others were left out of an acceptance", () => {

@@ -128,6 +128,14 @@ describe("the form of an answer", () => {
     expect([form(first, [], size), form("")].map((each) => isUnusual(learned, each))).toEqual([true, false]);
   });
 
+  it("is not silence where one answer before it was a yes", () => {
+    const see = (learned: LearnedForms, body: string) =>
+      learnUsual(learned, form(body), { at: at(START_MS), endsDoubt: false });
+    const isSilenceUnusual = (...before: string[]) => isUnusual(before.reduce(see, NOTHING_LEARNED), form(""));
+    expect(['{"ok":true}', '{"strange":1}'].map((first) => isSilenceUnusual(first))).toEqual([true, false]);
+    expect(isSilenceUnusual("", '{"ok":true}')).toBe(false);
+  });
+
   it("may be one of two", () => {
     const learned = usually('{"accepted":1}', "");
     expect([form('{"accepted":7}'), form("")].map((each) => isUnusual(learned, each))).toEqual([false, false]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../src/answers/scan-json.ts";
-import { readPartWords } from "../../src/service/part-words.ts";
+import { readLeftOut, readPartWords } from "../../src/service/part-words.ts";
 import { itSome, runs } from "../support/whole.ts";
 
 const sentOf = (size: number, name = "x") =>
@@ -12,6 +12,38 @@ function read(answer: unknown, size = 3, name?: string): string | undefined {
   const body = Buffer.from(typeof answer === "string" ? answer : JSON.stringify(answer));
   return readPartWords(body, typeof answer === "string" ? undefined : scanJson(body), sentOf(size, name));
 }
+
+describe("what an answer lists under a name of its own", () => {
+  const listed = (answer: unknown) => {
+    const body = Buffer.from(JSON.stringify(answer));
+    return readLeftOut(body, scanJson(body));
+  };
+
+  itSome(6)<[unknown]>([
+    [{ ok: true, unknown: ["X"] }],
+    [{ data: { result: { "not-found": { X: "why" } } } }],
+    [{ notMatchedSkus: "X, Y" }],
+    [{ skipped: true }],
+    [{ ненайденные: ["X"] }],
+    [{ warnings: ["Строка 4: товар не найден"] }],
+    [{ warnings: 2 }],
+    [{ warnings: [{ line: 2, text: "no such article" }] }],
+    [{ предупреждения: "нет такого товара" }],
+  ])("was left out: %j", (answer) => {
+    expect(listed(answer)).toBeDefined();
+  });
+
+  itSome(6)<[unknown]>([
+    [{ ok: true, unknown: [], skipped: null, missing: "", ignored: false, notFound: {}, warnings: [] }],
+    [{ skipped: "0 of 3", unknown: "none", missing: "нет", ignored: "0" }],
+    [{ skipped: 2, unknown: "2" }],
+    [{ warnings: ["Version 1 ends in May"] }],
+    [{ updated: ["X"], found: ["X"], unchanged: "X" }],
+    [["X"]],
+  ])("is nothing that was left out: %j", (answer) => {
+    expect(listed(answer)).toBeUndefined();
+  });
+});
 
 describe("an answer to an import of three records", () => {
   itSome(48)<[unknown]>([

@@ -210,8 +210,15 @@ describe("what an answer says of one record of the request", () => {
   });
 
   it("says nothing as long as little is known of the endpoint", () => {
-    expect(findOdd(NOTHING_SAID, readSaid({ ignored: ["B-2"] }, SENT))).toEqual([]);
+    expect(findOdd(NOTHING_SAID, readSaid({ listed: ["B-2"] }, SENT))).toEqual([]);
   });
+
+  it.each([{ ignored: ["B-2"] }, { data: { notFound: [{ sku: "B-2", status: 5 }] } }, { unknown_skus: "B-2, D-4" }])(
+    "says of one that it was left out from the first answer on: %j",
+    (answer) => {
+      expect(findOdd(NOTHING_SAID, readSaid(answer, SENT)).map(({ index }) => index)).toEqual([1]);
+    },
+  );
 
   it.each(["00042", "1000234", "Б 3", "x'4", "(2) red/blue", "a.b"])("is known by a key in a text: %s", (key) => {
     const sent = [record("A-1"), record(key)];

@@ -38,7 +38,11 @@ export class CountProbe {
    * The count which shows that the service accepted fewer records than were sent. Some services count only changes: then
    * both halves of such a request, sent again, together have a smaller count than the whole.
    */
-  async findShort(pass: SendPass, rows: readonly OutboxRow[], { counts, size }: Counted): Promise<Short | undefined> {
+  async findShort(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    { counts, size, isYes }: Counted,
+  ): Promise<Short | undefined> {
     const divided = pass.divided.get(partKeyOf(rows));
     pass.divided.delete(partKeyOf(rows));
     if (divided !== undefined) {
@@ -48,7 +52,7 @@ export class CountProbe {
         await commit(this.#context, pass.signal, () => this.#forms.saveCountOf("changes", divided.name));
     }
     const short = this.#forms.findShort(counts, {
-      ...{ size, isPart: isPartOfShort(pass, rows) },
+      ...{ size, isYes, isPart: isPartOfShort(pass, rows) },
       counting: new Set(pass.short.values()),
     });
     if (short === undefined) return undefined;

@@ -66,4 +66,6 @@ export type Short = CountedOtherwise & { isEarly?: boolean };
 export interface Counted {
   counts: AnswerCounts;
   size: number;
+  /** The answer has a word for success. */
+  isYes: boolean;
 }

@@ -11,12 +11,13 @@ import { releaseRow } from "../../pass/quarantine-rows.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../../service/acceptance.ts";
-import { type CountedOtherwise, doubtOf } from "../../service/answer-counts.ts";
+import { type CountedOtherwise, countsBeside, doubtOf } from "../../service/answer-counts.ts";
 import { ENDPOINT } from "../../service/answer-form.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
+import { saysYes } from "../../service/doubt-words.ts";
 import { readImportResult } from "../../service/import-result.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
-import { readPartWords, readRefusedCount } from "../../service/part-words.ts";
+import { readLeftOut, readPartWords, readRefusedCount } from "../../service/part-words.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
 import { count, type FeedContext } from "../diff/absorb-feed.ts";
@@ -182,18 +183,22 @@ export class SendRequest {
     if (result.kind === "refused") return refused(result.words);
     const named = this.#namedOf(result.rejected, entries);
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
-    const counted = { counts: result.counts ?? {}, size: entries.length - named.length };
+    const counts = countsBeside(result.counts ?? {}, named.length);
+    const root = result.acceptance?.root;
+    const isYes = root !== undefined && saysYes(answer.body, root);
+    const counted = { counts, size: entries.length - named.length, isYes };
     // The full evaluation is needed only after another short count, of which this request may be a part.
     const found: Short | undefined =
       pass.short.size > 0
         ? await this.#counts.findShort(pass, rows, counted)
-        : this.#forms.findShort(counted.counts, { size: counted.size, isPart: false });
+        : this.#forms.findShort(counts, { ...counted, isPart: false });
     const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
     if (short !== undefined && pass.short.size === 0) {
       const [said, { size }] = [doubtOf(short).words, counted];
       log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
     }
-    if (short !== undefined && rules.scope !== "whole") {
+    // A count that no other answer has explained may be usual: a person can accept it.
+    if (short !== undefined && !short.isFirst && rules.scope !== "whole") {
       for (const { id } of rows) pass.short.set(id, short.name);
       return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
     }
@@ -370,8 +375,9 @@ function withDoubt(
       ? readPartWords(body, root, entries)
       : undefined;
   if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
-  if (short === undefined) return acceptance;
-  return { ...acceptance, doubt: doubtOf(short) };
+  if (short !== undefined) return { ...acceptance, doubt: doubtOf(short) };
+  const listed = doubt === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
+  return listed === undefined ? acceptance : { ...acceptance, doubt: { why: "list", words: listed } };
 }
 
 /** Only a request that found no connection has certainly had no effect. */
