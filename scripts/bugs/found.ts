@@ -158,14 +158,38 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
   },
+  tested(
+    "test/service/part-words.test.ts",
+    "a count of refused records inside an answer overlooked",
+    { in: "isRefusedCount", find: "isNumber && ", replace: 'isNumber && label === "" && ' },
+    "src/service/part-words.ts",
+  ),
   {
     ...one(
-      "a count of refused records inside an answer overlooked",
+      "a list of what was left out overlooked in the first answers",
       "src/service/part-words.ts",
-      "return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);",
-      'return isNumber && Number(text) > 0 && label === "" && REFUSED_NAME.test(label);',
+      "if (isLeftOut(body, member))",
+      "if (level > LEVELS && isLeftOut(body, member))",
     ),
-    draws: { forms: { importAnswer: ["stats", "data.stats"] }, step: { do: "leave out", isFirst: true } },
+    draws: { forms: { importAnswer: ["unknown", "warnings"] }, step: { do: "leave out", isFirst: true } },
+  },
+  {
+    ...one(
+      "a count of what was left out overlooked in the first answers",
+      "src/service/answer-counts.ts",
+      "const isMeant = isTakenName(name) || isLeftOut || ",
+      "const isMeant = isTakenName(name) || ",
+    ),
+    draws: { forms: { importAnswer: ["skipped"] }, step: { do: "leave out", isFirst: true } },
+  },
+  {
+    ...one(
+      "a count of good ones beside all overlooked in the first answers",
+      "src/service/answer-counts.ts",
+      "return isGood && !isCalled(CAME_NAME, name) &&",
+      "return isGood && isCalled(CAME_NAME, name) &&",
+    ),
+    draws: { forms: { importAnswer: ["good"] }, step: { do: "leave out", isFirst: true } },
   },
   {
     ...one(

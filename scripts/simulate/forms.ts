@@ -68,6 +68,7 @@ export interface Forms {
         | typeof SAYS_OF_RECORDS
         | typeof SAYS_OF_PARTS
         | typeof SAYS_BY_COUNTS
+        | typeof SAYS_BY_NAMES
         | typeof SAYS_AS_USUAL
         | typeof SAYS_PLAINLY
       )[number];
@@ -124,6 +125,9 @@ export const SAYS_OF_PARTS = ["progress", "of", "lacking"] as const;
 
 /** Forms that report it with counts inside an object of that name. */
 export const SAYS_BY_COUNTS = ["stats", "summary", "report", "import", "data.stats"] as const;
+
+/** Forms that report it under a name that means records left out, or beside the number of all. */
+export const SAYS_BY_NAMES = ["unknown", "skipped", "good", "warnings"] as const;
 
 /**
  * Forms that report it with numbers whose meaning only former answers show; `all or none`: a record that is not

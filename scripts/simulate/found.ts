@@ -12,6 +12,7 @@ import {
   namesZone,
   SAYS_AS_USUAL,
   SAYS_BY_COUNTS,
+  SAYS_BY_NAMES,
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
   SAYS_PLAINLY,
@@ -56,7 +57,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x18e0, shares: { usual: 0.02, hostile: 0.04 }, draw: sinceIgnored },
   { tag: 0x6a3e, shares: { usual: 0.02, hostile: 0.04 }, draw: madeAnew },
   { tag: 0x5a74, shares: { usual: 0.02, hostile: 0.08 }, draw: leftOut(SAYS_BY_COUNTS) },
-  { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst },
+  { tag: 0x5a85, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst(SAYS_BY_COUNTS) },
   { tag: 0x0c01, shares: { usual: 0.03, hostile: 0.06 }, draw: ownOrder },
   { tag: 0xf04e, shares: { usual: 0.02, hostile: 0.04 }, draw: refer },
   { tag: 0x0c4e, shares: { usual: 0.03, hostile: 0.06 }, draw: cancelledOtherwise },
@@ -89,6 +90,7 @@ const FOUND: readonly Found[] = [
   { tag: 0xb3f1, shares: { usual: 0.04, hostile: 0 }, draw: confirmFails },
   { tag: 0xb4a2, shares: { usual: 0.01, hostile: 0 }, draw: rowFails },
   { tag: 0xb5c3, shares: { usual: 0.02, hostile: 0 }, draw: endpointFails },
+  { tag: 0x5ab8, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst(SAYS_BY_NAMES) },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -142,23 +144,25 @@ const write = (key: number, how: "upsert" | "zero" = "upsert"): Step => ({
   how,
 });
 
-/** Even the first answers count records that were not accepted. */
-function leftOutAtFirst(random: Random, forms: Forms, world: WorldKind): Added | undefined {
-  if (forms.whole || forms.takenRecords !== null) return undefined;
-  const keys = pickKeys(random);
-  // A form that an endpoint has used for a day is usual, whatever it states.
-  const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
-  const others = [0, 1, 2, 3].filter((key) => !keys.includes(key) && random() < 0.6);
-  const steps = [pass(), write(integerBetween(random, 0, 3)), pass()];
-  if (random() < 0.7) steps.push({ after: ms, do: "wait" });
-  return {
-    forms: { ...forms, importAnswer: pickOne(random, SAYS_BY_COUNTS) },
-    first: [
-      { after: 0, do: "leave out", keys, ms, isFirst: true },
-      ...[...keys, ...others].map((key) => write(key)),
-      ...(random() < 0.6 ? [pass()] : []),
-    ],
-    steps,
+/** Even the first answers report records that were not accepted. */
+function leftOutAtFirst(answers: readonly Forms["importAnswer"][]): Found["draw"] {
+  return (random, forms, world) => {
+    if (forms.whole || forms.takenRecords !== null) return undefined;
+    const keys = pickKeys(random);
+    // A form that an endpoint has used for a day is usual, whatever it states.
+    const ms = pickOne(random, world === "usual" ? [3 * MINUTE, 12 * MINUTE] : [3 * MINUTE, 25 * MINUTE, 6 * HOUR]);
+    const others = [0, 1, 2, 3].filter((key) => !keys.includes(key) && random() < 0.6);
+    const steps = [pass(), write(integerBetween(random, 0, 3)), pass()];
+    if (random() < 0.7) steps.push({ after: ms, do: "wait" });
+    return {
+      forms: { ...forms, importAnswer: pickOne(random, answers) },
+      first: [
+        { after: 0, do: "leave out", keys, ms, isFirst: true },
+        ...[...keys, ...others].map((key) => write(key)),
+        ...(random() < 0.6 ? [pass()] : []),
+      ],
+      steps,
+    };
   };
 }
 

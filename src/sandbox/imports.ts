@@ -68,10 +68,17 @@ const COUNTED: Partial<Record<SandboxOptions["importAnswer"], (all: number, good
     success: true,
     data: { stats: { received, imported, failed: received - imported } },
   }),
+  skipped: (processed, accepted) => ({ success: true, processed, skipped: processed - accepted }),
+  good: (total, ok) => ({ status: "success", total, ok }),
   taken: (received, accepted) => ({ received, accepted }),
   ignored: (all, good) => ({ ok: true, result: { ignored: all - good } }),
   "all or none": (received, stored) => ({ received, stored }),
 };
+
+/** One for each record that is not accepted, by its place in the request. */
+function warningsOf(records: readonly ImportRecord[]): string[] {
+  return records.flatMap(({ problem }, at) => (problem === undefined ? [] : [`Строка ${at + 1}: товар не найден`]));
+}
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
 
@@ -203,6 +210,10 @@ export class ImportedFeeds {
     switch (importAnswer) {
       case "missing":
         return JSON.stringify({ status: "ok", not_found: bad });
+      case "unknown":
+        return JSON.stringify({ ok: true, unknown: bad });
+      case "warnings":
+        return JSON.stringify({ status: "ok", warnings: warningsOf(records) });
       case "each":
         return JSON.stringify({
           results: records.map(({ sku, problem }) => ({ [name]: sku, status: problem === undefined ? 200 : 404 })),

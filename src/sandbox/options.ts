@@ -41,6 +41,10 @@ const IMPORT_ANSWER = z.enum([
   "report",
   "import",
   "data.stats",
+  "unknown",
+  "skipped",
+  "good",
+  "warnings",
   "taken",
   "ignored",
   "all or none",
@@ -281,9 +285,11 @@ const OPTIONS = group({
    * the same as an object; `note`: a sentence; `echo`: the stored records; `progress`: how many were accepted, as a
    * fraction; `of`: the same as a text; `lacking`: how many were accepted and how many are unknown, as a text; `stats`,
    * `summary`, `report`, `import`, `data.stats`: how many were received, accepted and refused, in an object of that
-   * name; `taken`: how many were received and accepted; `ignored`: how many were not accepted; `all or none`: as
-   * `taken`, for a request that is accepted as a whole or not at all; `number`, `words`, `rows`: how many were
-   * accepted, as a number alone, at the end of a text, and under a name without a meaning.
+   * name; `unknown`, `skipped`, `warnings`: a list of those that were not accepted, their number, and a text for each;
+   * `good`: how many were accepted, beside the number of all; `taken`: how many were received and accepted; `ignored`:
+   * how many were not accepted; `all or none`: as `taken`, for a request that is accepted as a whole or not at all;
+   * `number`, `words`, `rows`: how many were accepted, as a number alone, at the end of a text, and under a name without
+   * a meaning.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**
