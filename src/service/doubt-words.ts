@@ -160,10 +160,7 @@ export function readCodeDoubt(body: Buffer, root: Span, level = 1): Doubt | unde
   if (kindOf(body, root) !== "object") return undefined;
   let [words, isWell]: [string | undefined, boolean] = [undefined, false];
   someMember(body, root, ({ key, value }) => {
-    const name = key
-      .slice(0, NAME_MAX)
-      .replace(/[_\- .]/g, "")
-      .toLowerCase();
+    const name = plainName(key.slice(0, NAME_MAX));
     const kind = kindOf(body, value);
     if (kind === "object" && level < LEVELS && ABOVE_NAME.test(name))
       words ??= readCodeDoubt(body, value, level + 1)?.words;
