@@ -81,7 +81,7 @@ const postsOf = ({ shop }: Former) => shop.sandbox.ledger.ofKind("status").lengt
 const statusOf = ({ shop, id }: Former) => shop.sandbox.service.statusOf(id);
 
 describeWithPostgres("a status that the former server may have sent", () => {
-  it("is not sent again by the server that takes the shop over, where the order has it", async () => {
+  itWhole("is not sent again by the server that takes the shop over, where the order has it", async () => {
     const former = await startFormer();
     await former.ask();
     await former.lose();
