@@ -14,18 +14,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a status leaves while the changes cannot be had, before anything is asked of its order",
-      "src/pass/runs.ts",
-      "flow.failures > 0 || ageS < 0 || ageS > Math.max(flow.staleAfterS, FOLLOWED_S)",
-      "flow.failures > 1_000",
+      "src/statuses/settle-status.ts",
+      'if (at === "never") return false;',
+      'if (at === "never" || at === undefined) return false;',
     ),
     draws: { step: { do: "cancel unseen", isStopped: false } },
   },
   {
     ...one(
       "a status leaves after a start before anything is asked of its order",
-      "src/pass/runs.ts",
-      "return onlyValue<number>(store, sql, sinceRun) === 1;",
-      "return onlyValue<number>(store, sql, sinceRun) >= 0;",
+      "src/statuses/settle-status.ts",
+      'if (at === "never") return false;',
+      'if (at === "never" || this.#readFirst.size === 0) return false;',
     ),
     draws: { step: { do: "cancel unseen", isStopped: true } },
   },
@@ -1325,7 +1325,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that no empty one was like before ends the mark of a delivery",
-    { in: "read", find: "loadDelivery(store) !== undefined", replace: "loadDelivery(store) === null" },
+    { in: "read", find: "unusual !== undefined || !isServed", replace: "!isServed" },
     "src/orders/read-batch.ts",
   ),
   tested(

@@ -283,10 +283,12 @@ export class SendStatuses implements Job {
   /** Waits for a read of the order; no request was made. */
   #postponeUnread(request: StatusRequest): void {
     const { store } = this.#context;
-    const times = (this.#waiting.get(request.id)?.unread?.times ?? 0) + 1;
     const order = loadRequestedOrder(store, request.orderId);
     const orderId = order?.orderId ?? request.orderId;
-    const unread = { times, orderId, revision: order?.revision, isQueued: isAwaited(store, orderId) };
+    const isQueued = isAwaited(store, orderId);
+    // Before the first pull no order is asked for.
+    const times = isQueued ? (this.#waiting.get(request.id)?.unread?.times ?? 0) + 1 : 1;
+    const unread = { times, orderId, revision: order?.revision, isQueued };
     this.#waiting.postpone(request.id, { ms: statusRetryMs(times), unread, asked: request.asked });
   }
 
