@@ -149,6 +149,24 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
     "src/mirror/claim/take-over.ts",
   ),
   tested(
+    "test/mirror/takeover-requests.test.ts",
+    "a database that went back writes over the outcomes that PostgreSQL has",
+    { of: "takeOutcome", does: "return false;" },
+    "src/mirror/up/apply-requests.ts",
+  ),
+  tested(
+    "test/mirror/takeover-requests.test.ts",
+    "what a restored database has as open is written before PostgreSQL's outcomes are read",
+    { find: 'const isLate = whoWentBack({ local, remote }) === "local";', replace: "const isLate = false;" },
+    "src/mirror/up/up.ts",
+  ),
+  tested(
+    "test/mirror/takeover-requests.test.ts",
+    "a restore from a copy of the newest round does not show that outcomes may be missing",
+    { find: "max(CAST(value AS INTEGER) - 1, 0)", replace: "value" },
+    "src/backup/settle.ts",
+  ),
+  tested(
     "test/mirror/trouble.test.ts",
     "a row that PostgreSQL drops passes for written",
     { find: "(await write(rows)) < rows.count ?", replace: "(await write(rows)) < 0 ?" },

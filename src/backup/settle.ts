@@ -101,6 +101,8 @@ export function markRequestsUnknown(to: Store, map: Readonly<Record<string, stri
     for (const { id, status } of pending.all()) {
       doubt.run(Object.hasOwn(map, status) ? map[status] : status, id);
     }
+    // PostgreSQL may have outcomes of any of them. A round that it has and this database lacks shows that to the mirror.
+    to.db.exec("UPDATE mirror_state SET value = max(CAST(value AS INTEGER) - 1, 0) WHERE key = 'up_no'");
     // "Not found" then means that the batch was confirmed earlier.
     to.db.prepare("UPDATE batches SET confirm_attempts = max(confirm_attempts, 1) WHERE state = 'stored'").run();
   });

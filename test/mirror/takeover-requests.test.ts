@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -53,8 +53,15 @@ async function startFormer(): Promise<Former> {
   return { shop, id, ask, lose, states: () => shop.there("SELECT state FROM status_requests ORDER BY seq") };
 }
 
-/** Another server takes the shop over, without a copy, and works for some minutes. Returns what became of the requests. */
-async function takeOver({ shop, states }: Former, minutes = 4): Promise<{ states: string[]; next: TestBridge }> {
+/** What another server takes the shop over with: nothing, a copy, or a database of its own from before. */
+type Older = { how: "copy" | "here" | "restore"; file: string } | undefined;
+
+/** Another server takes the shop over and works for some minutes. Returns what became of the requests. */
+async function takeOver(
+  { shop, states }: Former,
+  minutes = 4,
+  older: Older = undefined,
+): Promise<{ states: string[]; next: TestBridge }> {
   await shop.bridge.stop();
   const folder = tempFolder("next");
   const { url, clientId, clientSecret } = shop.sandbox;
@@ -64,8 +71,14 @@ async function takeOver({ shop, states }: Former, minutes = 4): Promise<{ states
   mkdirSync(folder, { recursive: true });
   const files = { database: { path: "bridge.db" }, backup: { dir: "backups" }, http: { listen: "off" } };
   writeFileSync(config, stringify({ ...settings, ...files }), { mode: 0o600 });
-  const taken = await runCommand(["takeover", "--yes", "--config", config]);
-  expect(taken.code, taken.err).toBe(0);
+  if (older?.how === "here") copyFileSync(older.file, path.join(folder, "bridge.db"));
+  const commands = {
+    here: ["takeover"],
+    copy: ["takeover", "--from", older?.file ?? ""],
+    restore: ["restore", older?.file ?? ""],
+  };
+  const taken = await runCommand([...commands[older?.how ?? "here"], "--yes", "--config", config]);
+  expect(taken.code, taken.err).toBe(older?.how === "restore" ? 2 : 0);
   const next = await startTestBridge({ folder, settings });
   next.clock.jump(shop.clock.nowMs() - next.clock.nowMs());
   for (let passed = 0; passed < minutes; passed++) {
@@ -77,6 +90,15 @@ async function takeOver({ shop, states }: Former, minutes = 4): Promise<{ states
   return { states: await states(), next };
 }
 
+/** A copy of the former server's database as it is now. */
+function copyOf({ shop }: Former): string {
+  const file = path.join(tempFolder("copy"), "copy.db");
+  mkdirSync(path.dirname(file), { recursive: true });
+  shop.bridge.store.db.prepare("VACUUM INTO ?").run(file);
+  return file;
+}
+
+const OUTCOME = "SELECT state, attempts, http_status, answered_at, last_error FROM status_requests";
 const postsOf = ({ shop }: Former) => shop.sandbox.ledger.ofKind("status").length;
 const statusOf = ({ shop, id }: Former) => shop.sandbox.service.statusOf(id);
 
@@ -173,6 +195,60 @@ describeWithPostgres("a status that the former server may have sent", () => {
       expect(former.shop.sandbox.ledger.effects("status").map(({ status }) => status)).toEqual(["packed", "shipped"]);
     }
   });
+
+  const older = (["copy", "here", "restore"] as const).flatMap((how) =>
+    (["pending", "sending"] as const).map((state) => ({ how, state })),
+  );
+  itWhole.each(older)(
+    "was sent, as PostgreSQL has it, and is $state in the older database ($how): it was sent, wherever the order is now",
+    async ({ how, state }) => {
+      const former = await startFormer();
+      await former.ask();
+      if (state === "sending") await former.lose();
+      const file = copyOf(former);
+      const { shop, id } = former;
+      shop.clock.advance(MINUTE);
+      for (const job of ["updates", "statuses", "mirror"] as const) await shop.run(job);
+      expect(await former.states()).toEqual(["sent"]);
+      const outcome = await former.shop.there(OUTCOME);
+      shop.sandbox.service.changeOrder(id, { status: "delivered" });
+      const { states, next } = await takeOver(former, 16, { how, file });
+      expect(states).toEqual(["sent"]);
+      expect(next.rows("SELECT state FROM status_requests")).toEqual([{ state: "sent" }]);
+      expect(await former.shop.there(OUTCOME)).toEqual(outcome);
+      expect([postsOf(former), statusOf(former)]).toEqual([1, "delivered"]);
+    },
+  );
+
+  itWhole.each(older)(
+    "was refused, as PostgreSQL has it, and is $state in the older database ($how): it stays refused",
+    async ({ how, state }) => {
+      const former = await startFormer();
+      await former.ask();
+      const { shop } = former;
+      const { faults } = shop.sandbox;
+      if (state === "sending") {
+        faults.add({ match: { path: "status" }, when: "before", do: LOST });
+        await shop.run("statuses");
+        faults.clear();
+      }
+      const posts = postsOf(former);
+      const file = copyOf(former);
+      shop.bridge.store.db.exec(
+        `UPDATE status_requests SET state = 'refused', attempts = 2, http_status = 422, answered_at = '${new Date(shop.clock.nowMs()).toISOString()}',
+           last_error = 'no parcel'`,
+      );
+      await shop.mirror();
+      const outcome = await shop.there(OUTCOME);
+      expect(outcome).toEqual([expect.stringMatching(/^refused\|2\|422\|.+\|no parcel$/)]);
+      const { next } = await takeOver(former, 4, { how, file });
+      expect(await shop.there(OUTCOME)).toEqual(outcome);
+      expect(next.rows("SELECT state, attempts, http_status, last_error FROM status_requests")).toEqual([
+        { state: "refused", attempts: 2, http_status: 422, last_error: "no parcel" },
+      ]);
+      expect([postsOf(former), statusOf(former)]).toEqual([posts, "new"]);
+    },
+  );
 
   itWhole("is of an order that PostgreSQL does not have: it is not sent again", async () => {
     const former = await startFormer();

@@ -261,6 +261,82 @@ describeWithPostgres("status requests of the ERP", () => {
     );
   });
 
+  itWhole(
+    "that a database which went back has as open end as PostgreSQL has them, unless it has gone on with them since",
+    async () => {
+      for (const isBack of [true, false]) {
+        const { bridge, erp, pass, remote, restart } = await startUp();
+        const [id = "", other = ""] = await storeOrders(bridge, 2);
+        const end = "attempts = 2, answered_at = '2026-06-01T12:00:00.000Z'";
+        const sent = `${end}, state = 'sent', http_status = 200`;
+        const refused = `${end}, state = 'refused', http_status = 404, last_error = 'no'`;
+        const ends = {
+          waiting: sent,
+          doubted: refused,
+          "on its way": sent,
+          "opened again": refused,
+          "sent again": refused,
+        };
+        const set = (status: keyof typeof ends, values: string) =>
+          bridge.bridge.store.db.exec(`UPDATE status_requests SET ${values} WHERE status = '${status}'`);
+        const names = Object.keys(ends) as (keyof typeof ends)[];
+        for (const status of names)
+          await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, $3)", [
+            SHOP,
+            id,
+            status,
+          ]);
+        await pass();
+        for (const status of names) set(status, ends[status]);
+        expect(await pass()).toEqual({ outcomes: 5 });
+        const open = "http_status = NULL, answered_at = NULL, last_error = NULL, state";
+        set("waiting", `attempts = 0, ${open} = 'pending'`);
+        set("doubted", `status_sent = 'doubted', ${open} = 'sending'`);
+        set("on its way", `first_sent_at = '2026-06-01T11:00:00.000Z', ${open} = 'sending'`);
+        bridge.bridge.store.db.exec("DELETE FROM mirror_changes");
+        // By a rule of this database, since it went back.
+        set("opened again", `${open} = 'pending'`);
+        set("sent again", `first_sent_at = '2026-06-01T13:00:00.000Z', ${open} = 'sending'`);
+        await erp.query("SET erp_bridge.quiet = 'on'");
+        await erp.query("UPDATE status_requests SET order_id = $1, comment = 'box 2' WHERE status = 'waiting'", [
+          other,
+        ]);
+        await erp.query("RESET erp_bridge.quiet");
+        if (isBack) bridge.bridge.store.db.exec("UPDATE mirror_state SET value = '0' WHERE key = 'up_no'");
+        restart();
+        await pass();
+        await pass();
+        const own = "SELECT status, state, attempts, status_sent, echo FROM status_requests ORDER BY id";
+        const gone = [
+          { status: "opened again", state: "pending", attempts: 2 },
+          { status: "sent again", state: "sending", attempts: 2 },
+        ];
+        expect(bridge.rows(own)).toMatchObject(
+          isBack
+            ? [
+                { status: "waiting", state: "sent", attempts: 2, status_sent: "waiting", echo: "owed" },
+                { status: "doubted", state: "refused", attempts: 2, status_sent: "doubted", echo: null },
+                { status: "on its way", state: "sent", attempts: 2, status_sent: "on its way", echo: "owed" },
+                ...gone,
+              ]
+            : [{ state: "pending" }, { state: "sending" }, { state: "sending" }, ...gone],
+        );
+        if (isBack)
+          expect(bridge.rows("SELECT order_id, comment FROM status_requests WHERE status = 'waiting'")).toEqual([
+            { order_id: other, comment: "box 2" },
+          ]);
+        const there = "SELECT status, state, http_status, last_error FROM status_requests ORDER BY seq";
+        expect(await remote(there)).toMatchObject([
+          { status: "waiting", state: "sent", http_status: 200 },
+          { status: "doubted", state: "refused", http_status: 404, last_error: "no" },
+          { status: "on its way", state: "sent", http_status: 200 },
+          { status: "opened again", state: "pending", http_status: null },
+          { status: "sent again", state: "sending", http_status: null },
+        ]);
+      }
+    },
+  );
+
   itWhole("come back where their order is unknown, and may be corrected or taken back until they leave", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = "", other = ""] = await storeOrders(bridge, 2);

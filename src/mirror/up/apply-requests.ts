@@ -23,7 +23,7 @@ interface LocalRequest {
 
 /**
  * `isAgain`: the shop's database was restored or made anew, so a request that it lacks may already have been sent: the order is
- * read before it is sent.
+ * read before it is sent. The outcome of one that it has as open is PostgreSQL's.
  */
 export interface RequestRules {
   isAgain: boolean;
@@ -52,6 +52,7 @@ export function applyRequest(store: Store, touched: TouchedRequest, rules: Reque
     takeBack(store, id, known.requestId);
     return NOTHING_NEW;
   }
+  if (rules.isAgain && takeOutcome(store, known.requestId, request, rules)) return NOTHING_NEW;
   return { reason: compareRequest(store, known.requestId, request), isNew: false };
 }
 
@@ -81,8 +82,7 @@ function addRequest(
     )
     .run(orderId, status, comment, data, requestedAt ?? rules.at, knownRevision);
   if (rules.isAgain) {
-    const wanted =
-      status !== null && Object.hasOwn(rules.statusMap, status) ? (rules.statusMap[status] ?? status) : status;
+    const wanted = wantedBy(request, rules);
     const before = planFormer({ request: { wanted, hasLeft: request.state === "sending" }, former, own: order });
     store
       .prepare(
@@ -100,6 +100,49 @@ function addRequest(
   }
   save(lastInsertRowid);
   return { reason: null, isNew: true };
+}
+
+/** The service's name of the status. */
+function wantedBy({ status }: RemoteRequest, { statusMap }: RequestRules): string | null {
+  return status !== null && Object.hasOwn(statusMap, status) ? (statusMap[status] ?? status) : status;
+}
+
+/**
+ * Ends a request with the outcome that it had before this database went back. One that was opened again since (`pending`, with a note), or sent
+ * again, is later than that outcome. Returns whether it was open as before.
+ */
+function takeOutcome(store: Store, requestId: bigint, request: RemoteRequest, rules: RequestRules): boolean {
+  if (request.state !== "sent" && request.state !== "refused") return false;
+  const { orderId, status, comment, data, knownRevision, state, attempts, httpStatus, answeredAt, lastError } = request;
+  const wasSent = attempts > 0;
+  return (
+    store
+      .prepare(
+        `UPDATE status_requests SET order_id = @orderId, status = @status, comment = @comment, data = @data,
+           known_revision = coalesce(CAST(@knownRevision AS INTEGER), known_revision), state = @state, attempts = @attempts,
+           http_status = @httpStatus, answered_at = @answeredAt, last_error = @lastError, status_sent = @sent, echo = @echo,
+           new_form = NULL, unshown_since = NULL, lost_ms = NULL
+         WHERE id = @requestId AND (state = 'sending' AND coalesce(first_sent_at <= @answeredAt, 1)
+           OR state = 'pending' AND NOT EXISTS (SELECT 1 FROM mirror_changes WHERE kind = 'request' AND key = @requestId))`,
+      )
+      .run({
+        ...{
+          requestId,
+          orderId,
+          status,
+          comment,
+          data,
+          knownRevision,
+          state,
+          attempts,
+          httpStatus,
+          answeredAt,
+          lastError,
+        },
+        sent: wasSent ? wantedBy(request, rules) : null,
+        echo: wasSent && state === "sent" ? "owed" : null,
+      }).changes > 0
+  );
 }
 
 /** Cancels a request that the ERP has deleted, unless it was already sent. */
@@ -173,6 +216,17 @@ export function hasOutcomes(store: Store): boolean {
 export function deleteOutcomeNotes(store: Store, noteIds: readonly number[]): void {
   const drop = store.prepare("DELETE FROM mirror_changes WHERE id = ? AND kind = 'request'");
   for (const id of noteIds) drop.run(id);
+}
+
+/** PostgreSQL's ids of the requests that are open here. */
+export function listOpenRequests(store: Store): string[] {
+  return store
+    .prepare<string>(
+      `SELECT q.request_uuid FROM status_requests r JOIN mirror_requests q ON q.request_id = r.id
+       WHERE r.state IN ('pending', 'sending')`,
+    )
+    .pluck()
+    .all();
 }
 
 /** The next requests that came from PostgreSQL. */

@@ -42,6 +42,10 @@ export interface RemoteRequest {
   error: string | null;
   /** The order's revision that the ERP had read; null for a request of a version that did not record it. */
   knownRevision: string | null;
+  attempts: number;
+  httpStatus: number | null;
+  answeredAt: string | null;
+  lastError: string | null;
 }
 
 export interface TouchedRequest {
@@ -112,9 +116,11 @@ const textsOf = (table: KeyedTable) =>
     ? REQUEST_TEXTS
     : ERP_TABLES[table].columns.filter(({ kind }) => kind === "text").map(({ name, remote }) => remote ?? name);
 
+const utc = (column: string) => `to_char(v.${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 const REQUEST_AS_JSON = `json_build_object('orderId', v.order_id::text, 'status', v.status, 'comment', v.comment,
-  'data', v.data::text, 'requestedAt', to_char(v.requested_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-  'seq', v.seq::text, 'state', v.state, 'error', v.error, 'knownRevision', v.known_revision::text)`;
+  'data', v.data::text, 'requestedAt', ${utc("requested_at")}, 'seq', v.seq::text, 'state', v.state, 'error', v.error,
+  'knownRevision', v.known_revision::text, 'attempts', v.attempts, 'httpStatus', v.http_status, 'answeredAt', ${utc("answered_at")},
+  'lastError', v.last_error)`;
 
 const ofTouched = (table: KeyedTable, what: string) => {
   const keys = keyOf(table).map(({ type }, at) => (type === "text" ? `t.k${at}` : `t.${type}_key`));
@@ -476,14 +482,15 @@ export interface NumberedRequest extends TouchedRequest {
   seq: string;
 }
 
-/** Open requests in PostgreSQL, in the order of their creation. */
+/** Open requests in PostgreSQL, and those of these ids, in the order of their creation. */
 export async function readOpenRequests(
   tx: MirrorTx,
   { shop, limit, isCareful }: Reading,
-  after: string | undefined,
+  { after = "0", ids = [] }: { after?: string | undefined; ids?: readonly string[] },
 ): Promise<NumberedRequest[]> {
-  const where = `v.shop = $1 AND v.state IN ('pending', 'sending') ${after === undefined ? "" : "AND v.seq > $3::text::bigint"}`;
-  const bound = after === undefined ? [] : [after];
+  const orOfThese = ids.length === 0 ? "" : "OR v.id = ANY ($4::uuid[])";
+  const where = `v.shop = $1 AND (v.state IN ('pending', 'sending') ${orOfThese}) AND v.seq > $3::text::bigint`;
+  const bound = ids.length === 0 ? [after] : [after, ids];
   type Found = FoundRow & { id: string; seq: string };
   const read = (some: number) =>
     tx.query<Found>(

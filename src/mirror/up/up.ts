@@ -29,7 +29,7 @@ import {
 import type { MirrorPart, MirrorSession, PartResult } from "../part.ts";
 import { type Position, type Seen, savePosition } from "../position.ts";
 import { StepSize } from "../step-size.ts";
-import { deleteOutcomeNotes, hasOutcomes, listOutcomes, listRequestIds } from "./apply-requests.ts";
+import { deleteOutcomeNotes, hasOutcomes, listOpenRequests, listOutcomes, listRequestIds } from "./apply-requests.ts";
 import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
@@ -196,9 +196,11 @@ export class Up implements MirrorPart {
 
   async #turn(tx: MirrorTx, position: Position, store: Store, shop: string): Promise<Turn & { turn: number }> {
     const { deleted, refused, unreturned } = await this.#settle(tx, { shop, store });
-    const waiting = await writeWaitingOutcomes(tx, store, shop);
     const local = loadUpNo(store);
     const remote = this.#settled?.upNo ?? position.upNo;
+    // PostgreSQL's outcomes may be later than those of a database that was restored, and are read first.
+    const isLate = whoWentBack({ local, remote }) === "local";
+    const waiting = isLate ? { noteIds: [], unreturned: [] } : await writeWaitingOutcomes(tx, store, shop);
     const isWalkBegun = await this.#planWalk(tx, { store, shop, local, remote });
     const upNo = Math.max(local, remote) + 1;
     const page = { store, shop, limit: this.#size.of(NOTES_MAX), isCareful: this.#isCareful, upNo };
@@ -328,7 +330,8 @@ async function readStep(
       };
     }
     case "requests": {
-      const requests = await readOpenRequests(tx, reading, step.after);
+      const ids = step.isAgain ? listOpenRequests(store) : [];
+      const requests = await readOpenRequests(tx, reading, { after: step.after, ids });
       const last = requests.at(-1);
       const round = { requests: step.isAgain ? await addFormerOrders(tx, reading.shop, requests) : requests };
       return { round: { ...round, isAgain: step.isAgain }, next: last && { ...step, after: last.seq } };
