@@ -17,7 +17,7 @@ async function startWithoutEffect(): Promise<{ t: TestBridge; mend: () => void }
   const rule = t.sandbox.faults.add({
     match: { path: "confirm" },
     times: "forever",
-    do: { kind: "raw", body: "", contentType: "text/plain" },
+    do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
   });
   createOrders(t, 1);
   await t.run("orders");

@@ -40,7 +40,7 @@ function serve(t: TestBridge, records: readonly string[], batchId = "b-1"): void
   t.sandbox.faults.add({
     match: { path: "confirm" },
     times: "forever",
-    do: { kind: "raw", body: "", contentType: "text/plain" },
+    do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
   });
 }
 

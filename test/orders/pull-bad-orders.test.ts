@@ -326,7 +326,7 @@ describe("one bad order", () => {
     t.sandbox.faults.add({
       match: { path: "confirm" },
       times: "forever",
-      do: { kind: "raw", body: "", contentType: "text/plain" },
+      do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
     });
     await t.run("orders");
     const before = dumpTables(t);

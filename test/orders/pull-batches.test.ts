@@ -116,7 +116,7 @@ describe("a batch that was served before", () => {
     t.sandbox.faults.add({
       match: { path: "confirm" },
       times: "forever",
-      do: { kind: "raw", body: "", contentType: "text/plain" },
+      do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
     });
     await t.run("orders");
     // The stored order moves on, and the old batch is still served.
@@ -163,7 +163,7 @@ describe("a batch that was served before", () => {
     t.sandbox.faults.add({
       match: { path: "confirm" },
       times: "forever",
-      do: { kind: "raw", body: "", contentType: "text/plain" },
+      do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
     });
     for (let poll = 0; poll < 12; poll++) await t.run("orders");
     expect(t.logs.filter(({ message }) => message.includes("serves it again all the same"))).toHaveLength(1);
@@ -175,7 +175,7 @@ describe("a batch that was served before", () => {
     const rule = t.sandbox.faults.add({
       match: { path: "confirm" },
       times: "forever",
-      do: { kind: "raw", body: "", contentType: "text/plain" },
+      do: { kind: "raw", body: '{"ok":true}', contentType: "application/json" },
     });
     const errors: unknown[] = [];
     for (let poll = 0; poll < 20; poll++) {
