@@ -92,7 +92,10 @@ export function readBesideEmpty(
   },
 ): BesideEmpty[] {
   const ofRoot = readRoot(bytes, root, skipped.has(root.start));
-  const ofList = { place: list.place, says: list.isNull ? "null" : "list", counts: "before" } as const;
+  // An empty list states that there is nothing, whatever was said before.
+  const ofList = list.isNull
+    ? ({ place: list.place, says: "null", counts: "before" } as const)
+    : ({ place: list.place, says: "list", counts: "never" } as const);
   const found: BesideEmpty[] = ofRoot.says === "object" ? [ofRoot, ofList] : [ofRoot];
   const waiting: { span: Span; place: string; depth: number }[] = [{ span: root, place: "", depth: 0 }];
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
