@@ -15,6 +15,16 @@ import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
 
 type Classes = Readonly<Record<string, readonly (string | number)[]>>;
 
+/** How an answer to an import says what it has left out. */
+const SAYS = [
+  ...SAYS_OF_RECORDS,
+  ...SAYS_OF_PARTS,
+  ...SAYS_BY_COUNTS,
+  ...SAYS_BY_NAMES,
+  ...SAYS_AS_USUAL,
+  ...SAYS_PLAINLY,
+];
+
 /** Must happen in both worlds; otherwise the simulation no longer covers it. */
 const KINDS: Classes = {
   fate: [
@@ -146,14 +156,7 @@ const HOSTILE_KINDS: Classes = {
   "form link": LINKS,
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
-  "form importAnswer": [
-    ...SAYS_OF_RECORDS,
-    ...SAYS_OF_PARTS,
-    ...SAYS_BY_COUNTS,
-    ...SAYS_BY_NAMES,
-    ...SAYS_AS_USUAL,
-    ...SAYS_PLAINLY,
-  ],
+  "form importAnswer": SAYS,
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false", "later"],
   "form cron": ["true", "false"],
@@ -176,15 +179,7 @@ const HOSTILE_KINDS: Classes = {
 /** Results in the hostile world. */
 const HOSTILE_MET: Classes = {
   limited: ASKED,
-  "left out": [
-    ...SAYS_OF_RECORDS,
-    ...SAYS_OF_PARTS,
-    ...SAYS_BY_COUNTS,
-    ...SAYS_BY_NAMES,
-    ...SAYS_AS_USUAL,
-    ...SAYS_PLAINLY,
-    "at first",
-  ],
+  "left out": [...SAYS, "at first"],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   elsewhere: ["orders", "updates", "status", "import", "other path"],

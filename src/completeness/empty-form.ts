@@ -15,9 +15,7 @@ export interface BesideEmpty {
   place: string;
   /** Its content in general form. Empty: none, or content that differs in each answer. */
   says: string;
-  /**
-   * Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere.
-   */
+  /** Where it counts as unusual: at a place known from former empty answers, at a new place, at both, or nowhere. */
   counts: "before" | "new" | "always" | "never";
 }
 

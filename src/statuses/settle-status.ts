@@ -195,9 +195,7 @@ export class StatusSettler {
     return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
   }
 
-  /**
-   * Reads and stores the order, which may have been cancelled; then the request is decided again.
-   */
+  /** Reads and stores the order, which may have been cancelled; then the request is decided again. */
   async #readBefore(
     id: bigint,
     order: RequestedOrder,

@@ -200,12 +200,12 @@ describe("a job", () => {
     let ended = 0;
     const wait = (longestMs: number) => void runner.whenIdle({ longestMs, signal: SIGNAL }).then(() => ended++);
     wait(1_000);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
     expect(ended).toBe(1);
     void runner.runNow(SIGNAL);
     const began = clock.monotonicMs();
     wait(1_000);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
     expect([ended, clock.monotonicMs() - began]).toEqual([2, 1_000]);
     await end(failed);
   });
