@@ -1319,7 +1319,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/cli/resume.test.ts",
     "a command decides about what it has not named",
-    { in: "mayDecide", find: "told === digestOf", replace: "told !== digestOf" },
+    { in: "mayDecide", find: "named === digestOf", replace: "named !== digestOf" },
     "src/pass/shown.ts",
   ),
   tested(

@@ -7,7 +7,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { approveMirror, countKept, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
-import { mayDecide, saveTold } from "../pass/shown.ts";
+import { mayDecide, saveNamed } from "../pass/shown.ts";
 import { BridgeError, EXIT, type ExitCode } from "../platform/errors.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { asTyped } from "./call.ts";
@@ -54,7 +54,7 @@ export const approve: Command<{ feed: string; former: string | undefined; shown:
   const subject = decision === undefined ? `${name} guard` : `${name} former`;
   const { rows, more, isOther } = store.write(() => {
     const waiting = count();
-    if (waiting > atMost) saveTold(store, subject, covered());
+    if (waiting > atMost) saveNamed(store, subject, covered());
     const isOther = waiting <= atMost && !mayDecide(store, subject, covered());
     const more = waiting > atMost || isOther ? waiting : 0;
     if (more > 0) return { rows: 0, more, isOther };

@@ -91,7 +91,7 @@ export function buildJobs(
   const bounds = options.pagesMax === undefined ? {} : { pagesMax: options.pagesMax };
   const followJob = new FollowUpdates(
     context,
-    { rules, follow, late, sweepOverlapMs: updates.sweep.overlap, ...bounds },
+    { rules, follow, late, wideOverlapMs: updates.sweep.overlap, ...bounds },
     readOrders,
   );
   const followRunner = runnerOf(followJob);
@@ -103,7 +103,7 @@ export function buildJobs(
       atEnd: () => pull.end(),
     },
     { pattern: updates.schedule, runner: followRunner },
-    { pattern: updates.sweep.schedule, runner: followRunner, before: (signal) => followJob.requestSweep(signal) },
+    { pattern: updates.sweep.schedule, runner: followRunner, before: (signal) => followJob.requestWide(signal) },
   ];
   if (statuses.path !== null) {
     const statusRules = compileStatusRules({ ...statuses, path: statuses.path, cancelled: rules.plan.cancelled });

@@ -82,8 +82,8 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const known = exchangePositions(store, { former, account, at, timezone: config.service.timezone });
   const overlapMs = config.updates.sweep.overlap;
   const sweptAt = isoTime(nowMs - overlapMs - SWEEP_DUE_MS);
-  const lastSweep = known?.positions[SWEEP_STREAM];
-  saveWatermark(store, SWEEP_STREAM, lastSweep !== undefined && lastSweep < sweptAt ? lastSweep : sweptAt, at);
+  const lastWide = known?.positions[SWEEP_STREAM];
+  saveWatermark(store, SWEEP_STREAM, lastWide !== undefined && lastWide < sweptAt ? lastWide : sweptAt, at);
   forgetLearned(store);
   for (const key of PASSING) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });

@@ -30,17 +30,17 @@ type CommitContext = Writing & Pick<JobContext, "clock" | "log">;
 export async function commit<T>(context: CommitContext, signal: AbortSignal, fn: () => T): Promise<T> {
   const { clock, log, objects } = context;
   const startedMs = clock.monotonicMs();
-  let told = false;
+  let isLogged = false;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
       const result = writeOnce(context, fn);
-      if (told) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, m.pass.writableAgain);
+      if (isLogged) log.info({ waitedMs: Math.round(clock.monotonicMs() - startedMs) }, m.pass.writableAgain);
       await leaveTurn(clock);
       return result;
     } catch (error) {
       if (!isBusy(error)) throw objects?.explain(error) ?? error;
-      if (!told && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
-        told = true;
+      if (!isLogged && clock.monotonicMs() - startedMs > WORTH_A_LINE_MS) {
+        isLogged = true;
         log.warn({ errorCode: error.code }, m.pass.waitsForLock);
       }
       await pause(clock, wait * (0.5 + clock.random()), signal);

@@ -16,25 +16,25 @@ export interface Covered {
   isShown: boolean;
 }
 
-type Told = Record<string, string>;
+type Named = Record<string, string>;
 
-const load = (store: Store): Told => loadMetaJson<Told>(store, "told") ?? {};
+const load = (store: Store): Named => loadMetaJson<Named>(store, "told") ?? {};
 
-function save(store: Store, told: Told): void {
-  if (Object.keys(told).length === 0) deleteMeta(store, "told");
-  else saveMetaJson(store, "told", told);
+function save(store: Store, named: Named): void {
+  if (Object.keys(named).length === 0) deleteMeta(store, "told");
+  else saveMetaJson(store, "told", named);
 }
 
 /** The command has named all that it covers. @param subject the command's area or feed, and what it decides about */
-export function saveTold(store: Store, subject: string, { what }: Pick<Covered, "what">): void {
+export function saveNamed(store: Store, subject: string, { what }: Pick<Covered, "what">): void {
   save(store, { ...load(store), [subject]: digestOf(what).toString("base64") });
 }
 
 /** Whether the command may decide. Otherwise it has to name what it covers; the same call with the same `what` is true then. */
 export function mayDecide(store: Store, subject: string, { what, isShown }: Covered): boolean {
-  const { [subject]: told, ...others } = load(store);
-  const mayNow = isShown || told === digestOf(what).toString("base64");
-  if (!mayNow) saveTold(store, subject, { what });
-  else if (told !== undefined) save(store, others);
+  const { [subject]: named, ...others } = load(store);
+  const mayNow = isShown || named === digestOf(what).toString("base64");
+  if (!mayNow) saveNamed(store, subject, { what });
+  else if (named !== undefined) save(store, others);
   return mayNow;
 }

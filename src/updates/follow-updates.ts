@@ -21,7 +21,7 @@ import { isLookBackDue, requestLookBack } from "./looks/look-back.ts";
 import { planAhead } from "./looks/look-near.ts";
 import { LookOther } from "./looks/look-other.ts";
 import { ReadWide } from "./looks/read-wide.ts";
-import { isToken, liesAhead, planSweep } from "./pages/follow.ts";
+import { isToken, liesAhead, planWideRepoll } from "./pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
 import { JudgePages } from "./pages/judge-pages.ts";
 import { deleteTurn, loadTurn, saveTurn, type Turn } from "./pages/pass-turn.ts";
@@ -94,7 +94,7 @@ export class FollowUpdates implements Job {
   }
 
   /** The next pass re-polls a wide window, for changes that were listed late. */
-  async requestSweep(signal: AbortSignal): Promise<void> {
+  async requestWide(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
     await commit(this.#context, signal, () => saveMeta(store, "sweep_wanted", isoTime(clock.nowMs())));
   }
@@ -197,30 +197,30 @@ export class FollowUpdates implements Job {
   /** Follows new changes. If that came to its end, `wide` reads further back. */
   async #follow(counts: Record<string, number>, signal: AbortSignal): Promise<Followed> {
     const { store, client } = this.#context;
-    const { follow, sweepOverlapMs } = this.#options;
+    const { follow, wideOverlapMs } = this.#options;
     const watermark = loadWatermark(store, UPDATES_STREAM);
     // Changes are followed from the first pull on; requesting all changes ever made would be useless.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const sweptAt = loadWatermark(store, SWEEP_STREAM);
-    const sweepRest = loadRest(store, "sweep_rest", this.#signature);
+    const wideRest = loadRest(store, "sweep_rest", this.#signature);
     const wanted = {
-      sweepOverlapMs,
+      wideOverlapMs,
       overlapMs: follow.overlapMs,
       isWanted: loadMeta(store, "sweep_wanted") !== undefined,
     };
-    const due = sweepRest === undefined ? planSweep(sweptAt, client.serviceNow, wanted) : undefined;
+    const due = wideRest === undefined ? planWideRepoll(sweptAt, client.serviceNow, wanted) : undefined;
     // One that failed comes after new changes.
     const lookBackMs = loadWideFailure(store) === undefined ? due : undefined;
     const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
-    const isSweep = lookBackMs !== undefined;
-    const rest = isSweep ? undefined : loadRest(store, "updates_rest", this.#signature);
+    const isWide = lookBackMs !== undefined;
+    const rest = isWide ? undefined : loadRest(store, "updates_rest", this.#signature);
     const isFirst = sweptAt === undefined;
-    const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isSweep, isFirst });
-    const isComplete = await (isSweep ? this.#wide.readRange(pass) : this.#wide.readInBoth(pass));
+    const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isWide, isFirst });
+    const isComplete = await (isWide ? this.#wide.readRange(pass) : this.#wide.readInBoth(pass));
     // New changes first, then the rest of a wide re-poll that was too large for one pass.
-    if (isComplete && sweepRest === undefined) await this.#lookBack(signal);
+    if (isComplete && wideRest === undefined) await this.#lookBack(signal);
     if (!isComplete) return { isComplete };
-    const wide = await this.#wide.plan(pass, { due, sweepRest });
+    const wide = await this.#wide.plan(pass, { due, wideRest });
     return wide === undefined ? { isComplete } : { isComplete, wide };
   }
 
@@ -278,7 +278,7 @@ export class FollowUpdates implements Job {
   /** What is saved with the changes: above all, where the watermark goes. */
   #planEnd(pass: Pass, reading: Reading): PassEnd {
     const { isComplete, found, wait } = reading;
-    const { watermark, isSweep, rest, serviceDate, high, skipped, token, serviceNow, at } = pass;
+    const { watermark, isWide, rest, serviceDate, high, skipped, token, serviceNow, at } = pass;
     const { follow } = this.#options;
     const { timezone } = follow;
     const { form } = pass.learned;
@@ -288,7 +288,7 @@ export class FollowUpdates implements Job {
     const isByToken = token !== undefined || (watermark !== undefined && isToken(watermark, form, timezone));
     const tieNs = isByToken || pass.isEqualServed ? undefined : findEqualServed(this.#context, pass);
     const standing = loadCut(this.#context.store);
-    const cut = planCut({ standing, isSweep, at, watermark, timezone, high, found, skipped, covered, tieNs });
+    const cut = planCut({ standing, isWide, at, watermark, timezone, high, found, skipped, covered, tieNs });
     const isCut = cut !== undefined;
     const position = planPosition({ watermark, token, high, serviceNow, serviceDate, form, isCut }, follow);
     // With tokens, the one that was not requested yet may lead to older changes.
@@ -303,10 +303,10 @@ export class FollowUpdates implements Job {
       isWhole: isWhole(pass, reading),
       isFilled: isComplete && pass.backfill !== undefined && !isCut,
       covered: pass.isNarrowed && !isCut && this.#pages.first.isCoverLater(covered) ? covered : undefined,
-      swept: isComplete && isAnswered && (isSweep || pass.isFirst) ? begunAt : undefined,
+      swept: isComplete && isAnswered && (isWide || pass.isFirst) ? begunAt : undefined,
       rest: !isComplete && pass.asked !== undefined ? { asked: pass.asked, begunAt, backfill: filledBy(pass) } : null,
       // Whether changes after the watermark were left to the next pass; undefined where this pass cannot decide it.
-      isBehind: isSweep || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
+      isBehind: isWide || wait !== undefined ? (isComplete && rest === undefined ? false : undefined) : !isComplete,
     };
   }
 
@@ -318,19 +318,19 @@ export class FollowUpdates implements Job {
 
   /** A token that was requested and answered covers what came before it; after a wait the next pass starts there. */
   #reachedAtWait(pass: Pass, error: unknown): string | undefined {
-    const { watermark, token, high, serviceNow, serviceDate, isSweep } = pass;
+    const { watermark, token, high, serviceNow, serviceDate, isWide } = pass;
     const { form } = pass.learned;
     const { follow } = this.#options;
-    if (!asksAllToWait(error) || isSweep || token === undefined || !isToken(token, form, follow.timezone))
+    if (!asksAllToWait(error) || isWide || token === undefined || !isToken(token, form, follow.timezone))
       return undefined;
     const isCut = loadCut(this.#context.store) !== undefined;
     return planPosition({ watermark, token, high, serviceNow, serviceDate, form, isCut }, follow).watermark;
   }
 
-  #logBound({ changes, isSweep }: Pass): void {
+  #logBound({ changes, isWide }: Pass): void {
     const { log } = this.#context;
     const fields = { records: changes.records };
-    if (isSweep) log.info(fields, m.updates.wideUnfinished);
+    if (isWide) log.info(fields, m.updates.wideUnfinished);
     else log.info(fields, m.updates.moreWait);
   }
 

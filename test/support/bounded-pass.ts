@@ -13,7 +13,7 @@ export async function boundedPass({ bridge, sandbox }: Followed, pagesMax = 30):
   const rules = orderRulesOf(loaded);
   const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
   const late = new LateOrders(bridge.context, follow);
-  const options = { rules, follow, late, sweepOverlapMs: updates.sweep.overlap, pagesMax };
+  const options = { rules, follow, late, wideOverlapMs: updates.sweep.overlap, pagesMax };
   const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
   return await job.runOnce(new AbortController().signal);
 }

@@ -30,7 +30,7 @@ async function pass({ bridge, sandbox, clock }: Followed): Promise<void> {
   const rules = orderRulesOf(loaded);
   const follow = { since: updates.since, timezone: "UTC", overlapMs: updates.overlap };
   const late = new LateOrders(bridge.context, follow);
-  const options = { rules, follow, late, sweepOverlapMs: updates.sweep.overlap };
+  const options = { rules, follow, late, wideOverlapMs: updates.sweep.overlap };
   const job = new FollowUpdates(bridge.context, options, new ReadOrders(bridge.context, rules, follow));
   await job.runOnce(new AbortController().signal);
 }

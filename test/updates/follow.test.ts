@@ -8,7 +8,7 @@ import {
   mayMove,
   planFirstAsk,
   planNextPage,
-  planSweep,
+  planWideRepoll,
   raiseHigh,
 } from "../../src/updates/pages/follow.ts";
 import { learnForm, learnFromOrders, noteFormer } from "../../src/updates/times/learn-form.ts";
@@ -327,13 +327,13 @@ describe("the next page", () => {
 });
 
 describe("a sweep", () => {
-  const sweep = { sweepOverlapMs: 86_400_000, overlapMs: 600_000, isWanted: false };
+  const sweep = { wideOverlapMs: 86_400_000, overlapMs: 600_000, isWanted: false };
   it("looks back as far as it is told, and to the last one where that was missed", () => {
-    expect(planSweep(DATE, DATE, sweep)).toBeUndefined();
-    expect(planSweep(undefined, DATE, sweep)).toBeUndefined();
-    expect(planSweep(undefined, undefined, { ...sweep, isWanted: true })).toBe(86_400_000);
-    expect(planSweep(DATE, "Mon, 02 Mar 2026 12:30:00 GMT", sweep)).toBeUndefined();
-    expect(planSweep(DATE, "Tue, 03 Mar 2026 12:00:00 GMT", sweep)).toBe(2 * 86_400_000 + 600_000);
-    expect(planSweep(DATE, "Sun, 01 Mar 2020 12:00:00 GMT", { ...sweep, isWanted: true })).toBe(86_400_000);
+    expect(planWideRepoll(DATE, DATE, sweep)).toBeUndefined();
+    expect(planWideRepoll(undefined, DATE, sweep)).toBeUndefined();
+    expect(planWideRepoll(undefined, undefined, { ...sweep, isWanted: true })).toBe(86_400_000);
+    expect(planWideRepoll(DATE, "Mon, 02 Mar 2026 12:30:00 GMT", sweep)).toBeUndefined();
+    expect(planWideRepoll(DATE, "Tue, 03 Mar 2026 12:00:00 GMT", sweep)).toBe(2 * 86_400_000 + 600_000);
+    expect(planWideRepoll(DATE, "Sun, 01 Mar 2020 12:00:00 GMT", { ...sweep, isWanted: true })).toBe(86_400_000);
   });
 });

@@ -84,7 +84,7 @@ export interface Work<F extends FoundKey> {
   /** Called inside the transaction. */
   load: () => readonly F[];
   /** Called for each key that was dealt with. */
-  markTaken?: (found: F) => void;
+  markAbsorbed?: (found: F) => void;
   /** Finds the rows of a key that cannot be sent, of which `load` may have come upon one of two. */
   rowsOf?: (key: readonly string[]) => readonly SourceRow[];
   /** The ERP wrote them, and has not fallen silent. */
@@ -173,10 +173,10 @@ export async function absorbKeys(
         return [];
       });
     };
-    const markTaken = ({ values }: { values: KeyValues }) => {
+    const markAbsorbed = ({ values }: { values: KeyValues }) => {
       deleted += deleteDirtyKey(store, rules, values);
     };
-    const { unseen, left } = await absorb(context, rules, pass, { load, markTaken, isWrite });
+    const { unseen, left } = await absorb(context, rules, pass, { load, markAbsorbed, isWrite });
     count(pass, "unsendable", bad);
     all.unseen += unseen;
     all.deleted += deleted;
@@ -194,16 +194,16 @@ export async function absorb<F extends FoundKey>(
   context: JobContext,
   rules: FeedRules,
   pass: FeedPass,
-  { load, markTaken, rowsOf, isWrite = false, isFirst = false }: Work<F>,
+  { load, markAbsorbed, rowsOf, isWrite = false, isFirst = false }: Work<F>,
 ): Promise<{ unseen: number; left: F[] }> {
   let found: readonly F[] = [];
   const { queued, bad, unseen, left } = await commit(context, pass.signal, () => {
     const step = stepOf(context, rules, pass, []);
     found = load();
     const done = absorbFound(step, found, { rowsOf, isFirst });
-    if (markTaken !== undefined) {
+    if (markAbsorbed !== undefined) {
       const rest = keysOf([...done.unseen, ...done.left]);
-      for (const one of found) if (!rest.has(one.key)) markTaken(one);
+      for (const one of found) if (!rest.has(one.key)) markAbsorbed(one);
     }
     if (isWrite || done.queued > 0) saveErpWrite(context.store, rules, step.at);
     return done;

@@ -24,7 +24,7 @@ import {
   settleUnnamed,
   UNNAMED_MAX,
 } from "./absorb-feed.ts";
-import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
+import { absentKeys, differingKeys, type FoundKey } from "./diff.ts";
 import { KeySet } from "./key-set.ts";
 
 /** Where more rows of a page differ, the whole page is read again; fewer are read by key. */
@@ -71,7 +71,7 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
     await files?.lookAt(page.rows, signal);
     files?.list(page.rows);
     if (isFilled) {
-      const changed = keysToTakeUp(store, rules, page.found);
+      const changed = differingKeys(store, rules, page.found);
       if (changed.length > SINGLE_ROWS_MAX) page = await absorbPage(after);
       else page.others.push(...changed.map(({ values }) => values));
     } else if (files !== undefined) page = await absorbPage(after);
@@ -83,7 +83,7 @@ export async function compareTable(context: FeedContext, rules: FeedRules, pass:
   }
   if (isFilled) {
     for (const absent of absentKeys(store, rules, { present, isFull: true })) {
-      await absorbAll(keysToTakeUp(store, rules, absent).map(({ key }) => key));
+      await absorbAll(differingKeys(store, rules, absent).map(({ key }) => key));
       await clock.sleep(0, signal);
     }
   }

@@ -128,7 +128,7 @@ function namesArticle(
 }
 
 /** The found keys that have to be absorbed, and those that were not compared; the others would change nothing. */
-export function keysToTakeUp<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
+export function differingKeys<F extends FoundKey>(store: Store, rules: FeedRules, found: readonly F[]): F[] {
   const { differences, unseen, left } = diffKeys(store, rules, found);
   const changed = differences.filter(({ found: { key, rows }, plan, known }) =>
     plan.kind === "bad"

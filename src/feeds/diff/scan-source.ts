@@ -16,7 +16,7 @@ import { deleteDirtyKey, type KeyValues, loadDirtyKeys, textsOf } from "../sourc
 import { areSmall, type Measured, UNMEASURED } from "../source/source-reader.ts";
 import { openRows, proveSource, type SourceRows } from "../source/source-rows.ts";
 import { absorb, type FeedContext, type FeedPass, KEYS_PER_COMMIT, settleUnnamed, UNNAMED_MAX } from "./absorb-feed.ts";
-import { absentKeys, type FoundKey, keysToTakeUp } from "./diff.ts";
+import { absentKeys, differingKeys, type FoundKey } from "./diff.ts";
 import { KeySet } from "./key-set.ts";
 import { RowStage } from "./row-stage.ts";
 
@@ -56,7 +56,7 @@ export class ScanSource {
   readonly #wanted = new Map<string, KeyValues>();
   /** Keys whose files are looked at in this pass, although their rows are as they were. */
   #refused = new Set<string>();
-  #isWaitTold = false;
+  #isWaitLogged = false;
 
   /** @param run what runs a SELECT to its end before it is read */
   constructor(context: FeedContext, rules: FeedRules, run: typeof proveSource = proveSource) {
@@ -77,16 +77,16 @@ export class ScanSource {
     this.#stage.open();
     try {
       const { rows, fileState, unnamed, present } = await this.#read(isFull, signal);
-      const takeUp = (found: readonly FoundKey[]) => this.#takeUp(pass, found, isFull);
+      const absorbFound = (found: readonly FoundKey[]) => this.#absorbFound(pass, found, isFull);
       for (let after: readonly string[] | undefined; ; ) {
         const found = this.#stage.load(after, KEYS_PER_COMMIT);
         if (found.length === 0) break;
         after = found.at(-1)?.key;
         // Rows of keys that stand twice are staged whatever they are.
-        await takeUp(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
+        await absorbFound(this.#repeated.size > 0 ? this.#changedOrWanted(found) : found);
       }
-      await this.#takeUpAbsent(pass, present, isFull);
-      await this.#takeUpWanted(pass, isFull);
+      await this.#absorbAbsent(pass, present, isFull);
+      await this.#absorbWanted(pass, isFull);
       await settleUnnamed(this.#context, this.#rules, pass, { rows: unnamed, unnamed: [] });
       if (isFull) await this.#context.files?.forgetOthers(signal);
       return { rows, fileState };
@@ -96,7 +96,7 @@ export class ScanSource {
   }
 
   /** Of rows that are gone and send nothing those are looked at whose article a new row names: each of a million others costs a search. */
-  async #takeUpAbsent(pass: FeedPass, present: KeySet, isFull: boolean): Promise<void> {
+  async #absorbAbsent(pass: FeedPass, present: KeySet, isFull: boolean): Promise<void> {
     const { store, clock } = this.#context;
     const { keepsShared } = this.#rules;
     const waiting =
@@ -104,10 +104,10 @@ export class ScanSource {
     try {
       await waiting?.listAll(clock, pass.signal);
       for (const absent of absentKeys(store, this.#rules, { present, isFull })) {
-        if (keepsShared && isFull) await this.#takeUp(pass, absent, true);
-        else await this.#takeUp(pass, keysToTakeUp(store, this.#rules, absent), isFull);
+        if (keepsShared && isFull) await this.#absorbFound(pass, absent, true);
+        else await this.#absorbFound(pass, differingKeys(store, this.#rules, absent), isFull);
         const named = waiting?.namedOf(absent) ?? [];
-        if (named.length > 0) await this.#takeUp(pass, named, true);
+        if (named.length > 0) await this.#absorbFound(pass, named, true);
       }
     } finally {
       waiting?.close();
@@ -149,7 +149,7 @@ export class ScanSource {
   async #read(isFull: boolean, signal: AbortSignal): Promise<Reading> {
     const reader = await this.#open();
     try {
-      this.#tellOfWaiting(reader);
+      this.#logWaiting(reader);
       const measured = await this.#prove(reader);
       for (let exactly = false; ; ) {
         const reading = await this.#readAll(reader, { isFull, exactly, ...measured }, signal);
@@ -225,7 +225,7 @@ export class ScanSource {
       const refused = found.filter(({ key }) => this.#refused.has(nameOf(key))).flatMap((one) => one.rows);
       await files.lookAt(isFull ? rows : refused, signal);
     }
-    this.#stage.stage([...staged, ...keysToTakeUp(store, this.#rules, found)]);
+    this.#stage.stage([...staged, ...differingKeys(store, this.#rules, found)]);
     await this.#pause(signal);
   }
 
@@ -242,12 +242,12 @@ export class ScanSource {
   }
 
   #changedOrWanted(found: readonly FoundKey[]): FoundKey[] {
-    const changed = new Set(keysToTakeUp(this.#context.store, this.#rules, found));
+    const changed = new Set(differingKeys(this.#context.store, this.#rules, found));
     return found.filter((one) => changed.has(one) || this.#wanted.has(nameOf(one.key)));
   }
 
   /** Wanted keys that neither the source has nor are stored as present: what is gone may be wanted once more. */
-  async #takeUpWanted(pass: FeedPass, isFull: boolean): Promise<void> {
+  async #absorbWanted(pass: FeedPass, isFull: boolean): Promise<void> {
     const wanted = [...this.#wanted.keys()].map((name) => JSON.parse(name) as string[]);
     for (let from = 0; from < wanted.length; ) {
       const keys = wanted.slice(from, from + KEYS_PER_COMMIT);
@@ -255,21 +255,21 @@ export class ScanSource {
         bytesOf(rows.flatMap((row) => Object.values(row))),
       );
       from += found.length;
-      await this.#takeUp(pass, found, isFull);
+      await this.#absorbFound(pass, found, isFull);
     }
   }
 
-  async #takeUp(pass: FeedPass, found: readonly FoundKey[], isFull: boolean): Promise<void> {
+  async #absorbFound(pass: FeedPass, found: readonly FoundKey[], isFull: boolean): Promise<void> {
     const { store, files } = this.#context;
     for (let waiting = found; waiting.length > 0; ) {
       const rows = waiting.flatMap((one) => one.rows);
       await files?.lookAt(rows, pass.signal);
-      const markTaken = ({ key }: FoundKey) => {
+      const markAbsorbed = ({ key }: FoundKey) => {
         const values = this.#wanted.get(nameOf(key));
         if (values !== undefined) deleteDirtyKey(store, this.#rules, values);
       };
       const some = waiting;
-      const work = { load: () => some, isWrite: !isFull, ...(this.#wanted.size > 0 ? { markTaken } : {}) };
+      const work = { load: () => some, isWrite: !isFull, ...(this.#wanted.size > 0 ? { markAbsorbed } : {}) };
       const { left } = await absorb(this.#context, this.#rules, pass, work);
       const rest = new Set(left);
       for (const one of some) if (!rest.has(one)) this.#wanted.delete(nameOf(one.key));
@@ -285,9 +285,9 @@ export class ScanSource {
     await this.#context.clock.sleep(0, signal);
   }
 
-  #tellOfWaiting(reader: SourceRows): void {
-    if (!reader.makesWritersWait || this.#isWaitTold) return;
-    this.#isWaitTold = true;
+  #logWaiting(reader: SourceRows): void {
+    if (!reader.makesWritersWait || this.#isWaitLogged) return;
+    this.#isWaitLogged = true;
     const { file, name } = this.#rules;
     if (file === null) return;
     this.#context.log.warn({ feed: name, file }, m.feeds.notWal({ name, file }));

@@ -6,7 +6,7 @@
 
 import { commit } from "../../pass/commit.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
-import { keysToTakeUp } from "../diff/diff.ts";
+import { differingKeys } from "../diff/diff.ts";
 import { type FeedRules, keyTexts } from "../feed.ts";
 import { loadRowsOf, markKeyDirty } from "../source/feed-source.ts";
 import { loadRefusedKeys } from "./image-rows.ts";
@@ -30,7 +30,7 @@ export async function recheckRefused(
     const found = some.filter(({ rows }) => rows[0] !== undefined && keyTexts(rules, rows[0]) !== undefined);
     const rows = found.flatMap((one) => one.rows);
     await files.lookAt(rows, signal);
-    const changed = keysToTakeUp(store, rules, found);
+    const changed = differingKeys(store, rules, found);
     if (changed.length > 0) {
       await commit(context, signal, () => {
         for (const { key } of changed) markKeyDirty(store, rules, key);

@@ -23,7 +23,7 @@ export interface CutFacts {
   standing: Cut | undefined;
   at: string;
   watermark: string | undefined;
-  isSweep?: boolean;
+  isWide?: boolean;
   timezone: string;
   /** The largest timestamp of the pass. */
   high: High | undefined;
@@ -44,9 +44,9 @@ export interface CutFacts {
  * was cut meanwhile.
  */
 export function planCut(facts: CutFacts): Cut | undefined {
-  const { standing: begun, skipped, covered, tieNs, found, isSweep } = facts;
+  const { standing: begun, skipped, covered, tieNs, found, isWide } = facts;
   // Not in a wide re-poll: its first page may reach the requested time even if the service answers another question.
-  const isAnswered = begun?.isOther && !found?.isOther && !isSweep;
+  const isAnswered = begun?.isOther && !found?.isOther && !isWide;
   const standing = isAnswered ? { ...begun, again: false } : begun;
   const cut =
     skipped !== undefined

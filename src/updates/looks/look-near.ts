@@ -89,7 +89,7 @@ export class LookNear {
     this.#dueMs = clock.monotonicMs() + LOOK_EVERY_MS;
     const watermark = loadWatermark(store, UPDATES_STREAM);
     const own: Record<string, number> = {};
-    const begin = { counts: own, signal, rules: follow, watermark, rest: undefined, isSweep: true, isFirst: false };
+    const begin = { counts: own, signal, rules: follow, watermark, rest: undefined, isWide: true, isFirst: false };
     const pass = beginPass(this.#context, follow, begin);
     const ahead = await this.#begin(pass, watermark ?? "");
     // A change made before may be listed only now, with its own time.

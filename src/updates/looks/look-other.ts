@@ -97,7 +97,7 @@ export class LookOther {
     const { store, client } = this.#context;
     const rules = this.#follow;
     const watermark = loadWatermark(store, UPDATES_STREAM);
-    const begin = { counts, signal, rules, watermark, rest: undefined, isSweep: true, isFirst: false };
+    const begin = { counts, signal, rules, watermark, rest: undefined, isWide: true, isFirst: false };
     const pass = beginPass(this.#context, rules, begin);
     const asked = planFirstAsk({ watermark: from, serviceNow: client.serviceNow, form }, rules);
     const { page } = await this.#pages.readPage(pass, asked.since);

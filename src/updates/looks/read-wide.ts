@@ -45,19 +45,19 @@ export class ReadWide {
   /** What is read further back, after new changes. */
   async plan(
     pass: Pass,
-    { due, sweepRest }: { due: number | undefined; sweepRest: Rest | undefined },
+    { due, wideRest }: { due: number | undefined; wideRest: Rest | undefined },
   ): Promise<(() => Promise<boolean>) | undefined> {
     const { store, clock } = this.#context;
     const { counts, signal } = pass;
     const failure = loadWideFailure(store);
-    if (failure !== undefined && due === undefined && sweepRest === undefined)
+    if (failure !== undefined && due === undefined && wideRest === undefined)
       await commit(this.#context, signal, () => endWideFailure(store));
     const isWaiting = failure !== undefined && !isWideDue(failure, clock.monotonicMs());
     if (failure !== undefined && due !== undefined && !isWaiting)
       return async () => await this.#repeat(pass, narrow(failure, due, this.#options.follow.overlapMs));
-    if (sweepRest !== undefined && isWaiting) return undefined;
-    if (sweepRest !== undefined || loadBackfill(store) !== undefined)
-      return async () => await this.readFurther(sweepRest, { counts, signal });
+    if (wideRest !== undefined && isWaiting) return undefined;
+    if (wideRest !== undefined || loadBackfill(store) !== undefined)
+      return async () => await this.readFurther(wideRest, { counts, signal });
     return this.#near.isDue(pass) ? async () => await this.#near.look({ counts, signal }) : undefined;
   }
 
@@ -66,7 +66,7 @@ export class ReadWide {
     const { follow } = this.#options;
     const watermark = loadWatermark(this.#context.store, UPDATES_STREAM);
     const rules = { ...follow, overlapMs };
-    const again = { counts, signal, rules, watermark, rest: undefined, isSweep: true, isFirst: false };
+    const again = { counts, signal, rules, watermark, rest: undefined, isWide: true, isFirst: false };
     return await this.readRange(beginPass(this.#context, follow, again));
   }
 
@@ -102,16 +102,13 @@ export class ReadWide {
   }
 
   /** Reads the rest of a wide re-poll, or a backfill. */
-  async readFurther(
-    sweepRest: Rest | undefined,
-    { counts, signal }: Pick<Pass, "counts" | "signal">,
-  ): Promise<boolean> {
+  async readFurther(wideRest: Rest | undefined, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
     const { store } = this.#context;
     const { follow } = this.#options;
-    const { from: backfill, isOwn = false } = (sweepRest === undefined ? loadBackfill(store) : undefined) ?? {};
+    const { from: backfill, isOwn = false } = (wideRest === undefined ? loadBackfill(store) : undefined) ?? {};
     const now = loadWatermark(store, UPDATES_STREAM);
-    const wide = { counts, signal, rules: follow, watermark: now, rest: sweepRest, isSweep: true, isFirst: false };
-    const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? sweepRest?.backfill?.from });
+    const wide = { counts, signal, rules: follow, watermark: now, rest: wideRest, isWide: true, isFirst: false };
+    const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? wideRest?.backfill?.from });
     if (backfill === undefined) return await this.readRange(older);
     older.rest = {
       asked: planFirstAsk(

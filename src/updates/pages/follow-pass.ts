@@ -37,7 +37,7 @@ export const RECORDS_MAX = 200_000;
 export interface FollowOptions {
   rules: OrderRules;
   follow: FollowRules;
-  sweepOverlapMs: number;
+  wideOverlapMs: number;
   late: LateOrders;
   /** Pages per pass; default {@link PAGES_MAX}. */
   pagesMax?: number;
@@ -51,7 +51,7 @@ export interface Pass {
   watermark: string | undefined;
   /** Where the last pass of this kind reached its limit; undefined: starts at the watermark. */
   rest: Rest | undefined;
-  isSweep: boolean;
+  isWide: boolean;
   /** A person requested the wide re-poll, from this time. */
   backfill?: string | undefined;
   /** No wide re-poll was recorded yet: the interval starts now. */
@@ -133,7 +133,7 @@ export interface Gap {
 export function beginPass(
   { store, clock, client }: JobContext,
   { timezone }: FollowRules,
-  from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isSweep" | "isFirst" | "backfill">,
+  from: Pick<Pass, "counts" | "signal" | "rules" | "watermark" | "rest" | "isWide" | "isFirst" | "backfill">,
 ): Pass {
   const at = isoTime(clock.nowMs());
   const newest = loadNewestServed(store).map((text) => readTimestamp(text, timezone));

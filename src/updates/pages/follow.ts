@@ -101,18 +101,18 @@ export function planAskBehind(
  * while the machine was off is made up for, from the time of the last one.
  * @param sweptAt the service's time at the last wide re-poll
  */
-export function planSweep(
+export function planWideRepoll(
   sweptAt: string | undefined,
   serviceNow: string | undefined,
-  sweep: { sweepOverlapMs: number; overlapMs: number; isWanted: boolean },
+  sweep: { wideOverlapMs: number; overlapMs: number; isWanted: boolean },
 ): number | undefined {
   const last = instantOf(sweptAt, "UTC");
   const now = instantOf(serviceNow, "UTC");
   const sinceMs = last === undefined || now === undefined ? 0 : Number((now - last) / MS_NS);
   // One hour of grace, so that the scheduled re-poll is not doubled.
-  const isDue = sinceMs > Math.max(sweep.sweepOverlapMs, HOUR_MS) + HOUR_MS;
+  const isDue = sinceMs > Math.max(sweep.wideOverlapMs, HOUR_MS) + HOUR_MS;
   if (!sweep.isWanted && !isDue) return undefined;
-  return Math.max(sweep.sweepOverlapMs, sweep.overlapMs, isDue ? sinceMs + sweep.overlapMs : 0);
+  return Math.max(sweep.wideOverlapMs, sweep.overlapMs, isDue ? sinceMs + sweep.overlapMs : 0);
 }
 
 /**

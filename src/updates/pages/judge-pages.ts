@@ -148,8 +148,8 @@ export class JudgePages {
   }
 }
 
-function kindOf({ isSweep }: Pass): "news" | "sweep" {
-  return isSweep ? "sweep" : "news";
+function kindOf({ isWide }: Pass): "news" | "sweep" {
+  return isWide ? "sweep" : "news";
 }
 
 function judgeOther({ otherQuestion }: Pass): Found | undefined {

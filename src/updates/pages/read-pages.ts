@@ -120,7 +120,7 @@ export class ReadPages {
     const time = loadWatermark(this.#context.store, TIME_STREAM);
     // A wide re-poll starts at a time, because a wrong token may be answered too, and continues from the token named
     // there.
-    if (pass.isSweep && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
+    if (pass.isWide && time !== undefined) return await this.#readByTime(pass, time, serviceNow);
     try {
       const isComplete = await this.#readByToken(pass, watermark);
       this.#isTokenRefused = false;
@@ -270,7 +270,7 @@ export class ReadPages {
     let quiet = 0;
     let isRewritten = false;
     for (let pages = 0; pages < pagesMax && pass.changes.records < RECORDS_MAX; pages++) {
-      if (from !== undefined && (pass.isSweep || !isToken(since, pass.learned.form, follow.timezone)))
+      if (from !== undefined && (pass.isWide || !isToken(since, pass.learned.form, follow.timezone)))
         pass.asked = { since, ns: instantOf(since, follow.timezone) ?? from.ns, isKnownTimestamp: false };
       const { page, token } = await this.readPage(pass, since);
       // Only a token that the service has named is a position.

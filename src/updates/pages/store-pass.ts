@@ -173,7 +173,7 @@ export class StorePass {
     else saveRest(store, key, rest, this.#signature);
     if (isBehind === false) deleteHold(store, "updates", "behind");
     // A complete wide re-poll covers what following had left to do.
-    if (isBehind === false && pass.isSweep) deleteRest(store, "updates_rest");
+    if (isBehind === false && pass.isWide) deleteRest(store, "updates_rest");
     if (isBehind !== true) return;
     const detail = m.updates.passFull({ count: pass.changes.records });
     saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
@@ -191,6 +191,6 @@ export class StorePass {
   }
 }
 
-function restKeyOf({ isSweep }: Pass): RestKey {
-  return isSweep ? "sweep_rest" : "updates_rest";
+function restKeyOf({ isWide }: Pass): RestKey {
+  return isWide ? "sweep_rest" : "updates_rest";
 }
