@@ -30,6 +30,7 @@ const MAY_COME_BACK = EXIT.failed;
 /** Shorter than the ten seconds within which a stop must end. */
 const BACK_WITHIN_MS = 8_000;
 const BACK_LOOK_MS = 250;
+const BUSY_EVERY_MS = 1_000;
 /** Watchdog messages per `WatchdogSec=`, so that one late message ends nothing. */
 const WATCHDOG_SHARE = 3;
 
@@ -68,12 +69,16 @@ export const run: Command = async (call) => {
       break;
     }
     notify("RELOADING=1");
-    if (event === "SIGHUP") {
-      signal = signals.next();
-      const running = { loaded, reads, log, bridge, account, troubles };
-      ({ loaded, reads, log, bridge, account } = await reload(call, running, () => signals.isStopAsked));
-    } else {
-      bridge = await recover({ loaded, reads, log, bridge, account, troubles }, event);
+    const running = { loaded, reads, log, bridge, account, troubles };
+    try {
+      if (event === "SIGHUP") {
+        signal = signals.next();
+        ({ loaded, reads, log, bridge, account } = await reload(call, running, signals.stop));
+      } else {
+        bridge = await recover(running, event, signals.stop);
+      }
+    } catch (error) {
+      giveUp(error, running, signals.stop);
     }
     notify("READY=1", statusLine(bridge, loaded));
   }
@@ -81,8 +86,11 @@ export const run: Command = async (call) => {
   signals.onSecondStop(() => process.exit(code));
   notify("STOPPING=1");
   log.info({}, m.daemon.stopping);
-  await bridge.stop();
-  account.release();
+  try {
+    await bridge.stop();
+  } finally {
+    account.release();
+  }
   log.info({}, m.daemon.stopped);
   return code;
 };
@@ -112,15 +120,16 @@ async function lock(loaded: LoadedConfig, log: Log): Promise<HeldAccount> {
 /**
  * Loads the configuration again. A refused one changes nothing; where one fails only at the start (a database of
  * another account, a folder without rights), the old one is started again.
+ * @throws BridgeError where the old one cannot be started any more
  */
-async function reload(call: Call, old: Running, isStopping: () => boolean): Promise<Running> {
+async function reload(call: Call, old: Running, stop: AbortSignal): Promise<Running> {
   let loaded: LoadedConfig;
   let reads: ReadFiles;
   try {
-    reads = await readAside({ file: call.configFile, env: call.terminal.env }, isStopping);
+    reads = await readAside({ file: call.configFile, env: call.terminal.env }, () => stop.aborted);
     loaded = await withReads(reads, () => load(call));
   } catch (error) {
-    if (isStopping()) return old;
+    if (stop.aborted) return old;
     reportRefused(old, error);
     return old;
   }
@@ -139,9 +148,15 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
     reportRefused(old, error);
     return old;
   }
+  // While the ERP holds the lock the old bridge works on: a new one could not even start.
+  await old.bridge.whenWritable(stop);
+  if (stop.aborted) {
+    if (account !== old.account) account.release();
+    return old;
+  }
   await old.bridge.stop();
   try {
-    const bridge = start({ loaded, reads, log, troubles: old.troubles });
+    const bridge = await startAgain({ loaded, reads, log, troubles: old.troubles }, stop);
     old.troubles.end("reload");
     log.info({}, m.daemon.reloaded);
     if (account !== old.account) old.account.release();
@@ -149,7 +164,7 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
   } catch (error) {
     if (account !== old.account) account.release();
     reportRefused(old, error);
-    return { ...old, bridge: start(old) };
+    return { ...old, bridge: await startAgain(old, stop) };
   }
 }
 
@@ -157,33 +172,35 @@ async function reload(call: Call, old: Running, isStopping: () => boolean): Prom
  * Handles a change to the database's files under the daemon: starts again with them, or ends the process where they
  * cannot be trusted.
  */
-async function recover(running: Running, trouble: FileTrouble): Promise<Bridge> {
+async function recover(running: Running, trouble: FileTrouble, stop: AbortSignal): Promise<Bridge> {
   const { log, bridge } = running;
-  try {
-    if (trouble.kind === "damaged") return refuse(trouble.error, running);
-    // Where the whole folder disappears, its log or its lock may be missed first.
-    if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
-      if (!(await areFilesBack(running)))
-        return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
-      log.warn({}, m.daemon.filesBack);
-      await bridge.stop();
-      return start(running);
-    }
-    if (trouble.kind === "older") {
-      log.error({ errorCode: trouble.error.code }, trouble.error.text);
-      log.warn({}, m.daemon.verifiesAnew);
-      await bridge.stop();
-      return start(running);
-    }
-    const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
-    log.warn({ file }, m.daemon.fileRemoved({ file }));
+  if (trouble.kind === "damaged") return refuse(trouble.error, running);
+  // Where the whole folder disappears, its log or its lock may be missed first.
+  if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
+    if (!(await areFilesBack(running)))
+      return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
+    log.warn({}, m.daemon.filesBack);
     await bridge.stop();
-    return start(running);
-  } catch (thrown) {
-    const error = asError(thrown);
-    log.error({ errorCode: error.code }, error.inFull);
-    process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
+    return await startAgain(running, stop);
   }
+  if (trouble.kind === "older") {
+    log.error({ errorCode: trouble.error.code }, trouble.error.text);
+    log.warn({}, m.daemon.verifiesAnew);
+    await bridge.stop();
+    return await startAgain(running, stop);
+  }
+  const file = trouble.kind === "log removed" ? `${bridge.store.path}-wal` : `${bridge.store.path}.lock`;
+  log.warn({ file }, m.daemon.fileRemoved({ file }));
+  await bridge.stop();
+  return await startAgain(running, stop);
+}
+
+/** After the bridge was stopped and cannot be started: the process ends, as it does where its first start fails. */
+function giveUp(thrown: unknown, { log, bridge }: Running, stop: AbortSignal): never {
+  const error = asError(thrown);
+  log.error({ errorCode: error.code }, error.inFull);
+  if (stop.aborted) process.exit(EXIT.ok);
+  process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
 }
 
 function goneError({ store }: Bridge): BridgeError {
@@ -227,7 +244,23 @@ function reportRefused({ log, loaded, troubles }: Running, thrown: unknown): voi
   log.error({ errorCode: error.code }, text);
 }
 
-function start({ loaded, reads, log, troubles }: Pick<Running, "loaded" | "reads" | "log" | "troubles">): Bridge {
+type Parts = Pick<Running, "loaded" | "reads" | "log" | "troubles">;
+
+/** Starts where a bridge has worked before: a lock that another program holds is waited for, as within a pass. */
+async function startAgain(parts: Parts, stop: AbortSignal): Promise<Bridge> {
+  for (let isLogged = false; ; isLogged = true) {
+    try {
+      return start(parts);
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (error.code !== "database_busy" || stop.aborted) throw error;
+      if (!isLogged) parts.log.warn({ errorCode: error.code }, m.pass.waitsForLock);
+    }
+    await sleep(BUSY_EVERY_MS, undefined, { signal: stop }).catch(() => {});
+  }
+}
+
+function start({ loaded, reads, log, troubles }: Parts): Bridge {
   for (const warning of loaded.warnings) log.warn({ config: loaded.file }, warning);
   const bridge = withReads(reads, () => new Bridge({ loaded, log, clock: systemClock, troubles }, "run"));
   const { backup } = bridge.store.migrated;

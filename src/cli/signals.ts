@@ -12,7 +12,7 @@ export class SignalQueue {
   readonly #waiting: (StopSignal | "SIGHUP")[] = [];
   #wake: (() => void) | undefined;
   #onStop: (() => void) | undefined;
-  #isStopAsked = false;
+  readonly #stop = new AbortController();
   readonly #source: Pick<NodeJS.Process, "on">;
 
   constructor(source: Pick<NodeJS.Process, "on" | "kill" | "pid"> = process, isTerminalClosed = watchTerminal()) {
@@ -28,9 +28,9 @@ export class SignalQueue {
     for (const signal of ["SIGTERM", "SIGINT"] as const) this.#source.on(signal, () => this.#take(signal));
   }
 
-  /** Whether a stop has arrived, handled or not. */
-  get isStopAsked(): boolean {
-    return this.#isStopAsked;
+  /** Aborted when a stop has arrived, handled or not. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
   }
 
   /** The next signal. SIGTERM and SIGINT overtake reloads; several reloads count as one. */
@@ -52,7 +52,7 @@ export class SignalQueue {
 
   #take(signal: StopSignal | "SIGHUP"): void {
     if (signal !== "SIGHUP") {
-      this.#isStopAsked = true;
+      this.#stop.abort();
       this.#onStop?.();
     }
     this.#waiting.push(signal);

@@ -20,7 +20,7 @@ import { switchMirror } from "../mirror/mirror-state.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
 import { wideViewsOf } from "../orders/wide-views.ts";
 import { createClient } from "../pass/build-client.ts";
-import { LAST_WRITES_MS } from "../pass/commit.ts";
+import { commit, LAST_WRITES_MS } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { type FlowName, JOB_NAMES, type JobName, UPKEEP_NAMES } from "../pass/job-names.ts";
 import { newDatabaseStatements } from "../pass/open-database.ts";
@@ -190,8 +190,7 @@ export class Bridge {
       if (names.length > 0) options.log.warn({}, m.database.ownMadeAgain({ names }));
       if (needsRemap) options.log.warn({}, m.daemon.newMapping);
     } catch (error) {
-      this.store.close();
-      this.#lock.release();
+      this.#abandon();
       throw error;
     }
     const limits = { erpReadWithinMs: config.erp.read_within };
@@ -218,13 +217,25 @@ export class Bridge {
     for (const name of FEED_NAMES) if (!this.runners.has(name)) disarmTriggers(store, name);
   }
 
+  /** Closes what a start that failed has opened. */
+  #abandon(): void {
+    this.#mirror?.close();
+    this.store.close();
+    this.#lock.release();
+  }
+
   /** Runs the jobs by schedule until `stop`. */
   start(): void {
     const { store, context } = this;
-    store.write(() => {
-      closeSyncRequests(store, isoTime(context.clock.nowMs()));
-      forgetWaiting(store);
-    });
+    try {
+      store.write(() => {
+        closeSyncRequests(store, isoTime(context.clock.nowMs()));
+        forgetWaiting(store);
+      });
+    } catch (error) {
+      this.#abandon();
+      throw error;
+    }
     this.#scheduler.start();
     this.#poller.start(this.#scheduler.signal);
     this.watch.start();
@@ -255,6 +266,11 @@ export class Bridge {
     } catch (error) {
       this.context.log.debug({ errorCode: asError(error).code }, "A look at the database's files failed.");
     }
+  }
+
+  /** Resolves once no other program holds the write lock, or the signal is aborted, or writing fails for another reason. */
+  async whenWritable(signal: AbortSignal): Promise<void> {
+    await commit(this.context, signal, () => {}).catch(() => {});
   }
 
   /** Saves a copy of the open database after its files were removed or replaced. Returns the copy's name. */

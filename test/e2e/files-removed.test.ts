@@ -164,6 +164,55 @@ describe("a running daemon", PATIENT, () => {
     await stop(program);
   });
 
+  whole.it(
+    "ends with its reason where a reload is refused and the old configuration cannot be started either",
+    async () => {
+      const { shop, program } = await startDaemon();
+      shop.writeConfig({ service: { client_id: "another" } });
+      expect((await shop.command("resume", "account")).code).toBe(0);
+      shop.writeConfig();
+      program.child.kill("SIGHUP");
+      expect((await program.exited).code, program.stderr()).toBe(78);
+      expect(program.stderr()).toContain("belongs to another account");
+      shop.writeConfig({ service: { client_id: "another" } });
+      const again = shop.start("run");
+      await again.says("erp-bridge is running");
+      await stop(again);
+    },
+  );
+
+  whole.it("waits with a new configuration, or a new beginning, while the ERP holds the write lock", async () => {
+    const port = await freePort();
+    const { shop, program } = await startDaemon({ http: { listen: `127.0.0.1:${port}` } });
+    const erp = new Database(shop.database);
+    onTestFinished(() => void erp.close());
+    const changed = { orders: { query: { warehouse: "north" } } };
+    const asked = new Promise<void>((resolve) => {
+      shop.hooks.onRequest = ({ path }) => {
+        if (path === "/api/v1/1c/orders?warehouse=north") resolve();
+      };
+    });
+    erp.exec("BEGIN IMMEDIATE");
+    shop.writeConfig({ ...changed, http: { listen: `127.0.0.1:${port}` } });
+    program.child.kill("SIGHUP");
+    await program.says("holds the database's write lock");
+    // The old one works on.
+    expect((await askPort(port, "/health")).status).toBe(200);
+    erp.exec("COMMIT");
+    await program.says("is in force");
+    await asked;
+
+    erp.exec("BEGIN IMMEDIATE");
+    rmSync(`${shop.database}.lock`);
+    await program.says("begins anew");
+    await until(() => program.stderr().split("begins anew")[1]?.includes("holds the database's write lock") === true);
+    erp.exec("COMMIT");
+    addOrders(shop, 5);
+    await confirmed(shop, 15);
+    await stop(program);
+    expect(lost(shop)).toEqual([]);
+  });
+
   whole.it("stays with its database where a reload names one that is not there", async () => {
     const { shop, program } = await startDaemon();
     const copies = path.join(shop.folder, "backups");
