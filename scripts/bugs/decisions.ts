@@ -16,7 +16,7 @@ const OF_WORDS: readonly PlantedBug[] = [
     "test/confirm/confirmed-orders.test.ts",
     "a count of more orders than were confirmed overlooked",
     { of: "findExcessCount", does: "return undefined;" },
-    "src/service/answer-counts.ts",
+    "src/service/outcome/answer-counts.ts",
   ),
   tested(
     "test/health/conditions.test.ts",
@@ -345,16 +345,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/orders/store-batches.ts",
   ),
   tested(
-    "test/service/part-words.test.ts",
+    "test/service/outcome/partial-acceptance.test.ts",
     "an answer that tells of a part in a fraction taken for an acceptance",
     { in: "fractionsOf", find: "few < many && few < size &&", replace: "few < 0 &&" },
-    "src/service/part-words.ts",
+    "src/service/outcome/partial-acceptance.ts",
   ),
   tested(
-    "test/service/part-words.test.ts",
+    "test/service/outcome/partial-acceptance.test.ts",
     "an answer that counts records as not found taken for an acceptance",
     { in: "findPart", find: "|| isFailed(segment)", replace: "" },
-    "src/service/part-words.ts",
+    "src/service/outcome/partial-acceptance.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",
@@ -660,20 +660,20 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/feeds/send/send-request.ts",
   ),
   tested(
-    "test/service/answer-form.test.ts",
+    "test/service/outcome/answer-form.test.ts",
     "an answer that says nothing speaks against one that said yes",
     { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },
-    "src/service/answer-form.ts",
+    "src/service/outcome/answer-form.ts",
   ),
   tested(
-    "test/service/answer-form.test.ts",
+    "test/service/outcome/answer-form.test.ts",
     "a text that begins with a count of a part taken for an acceptance",
     {
       in: "isAcceptance",
       find: "Number(TAKEN_FIRST.exec(text)?.[1]) === size",
       replace: "TAKEN_FIRST.test(text) && size !== 0",
     },
-    "src/service/answer-form.ts",
+    "src/service/outcome/answer-form.ts",
   ),
 ];
 

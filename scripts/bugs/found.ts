@@ -5,7 +5,7 @@ import { OTHERWISE } from "../simulate/hostile/grammar.ts";
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const BATCHES = "src/batches/batch-rows.ts";
-const SAID = "src/service/said-of-records.ts";
+const SAID = "src/service/outcome/record-reports.ts";
 
 /** A record is left out, and the answer says so in this form. */
 const leftOut = (importAnswer: string) => ({ forms: { importAnswer }, step: { do: "leave out" } }) as const;
@@ -94,7 +94,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   hostile(
     "what is said of one record usual after hours",
-    "src/service/answer-form.ts",
+    "src/service/outcome/answer-form.ts",
     ["&& isLong && !isOfRecords", "&& isLong"],
     { forms: { importAnswer: ["missing", "by-key"] }, step: { do: "leave out", ms: [6 * 3_600_000, 30 * 3_600_000] } },
   ),
@@ -159,15 +159,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     draws: { forms: { importAnswer: ["progress", "of", "lacking"] }, step: { do: "leave out" } },
   },
   tested(
-    "test/service/part-words.test.ts",
+    "test/service/outcome/partial-acceptance.test.ts",
     "a count of refused records inside an answer overlooked",
     { in: "isRefusedCount", find: "isNumber && ", replace: 'isNumber && label === "" && ' },
-    "src/service/part-words.ts",
+    "src/service/outcome/partial-acceptance.ts",
   ),
   {
     ...one(
       "a list of what was left out overlooked in the first answers",
-      "src/service/part-words.ts",
+      "src/service/outcome/partial-acceptance.ts",
       "if (isLeftOut(body, member))",
       "if (level > LEVELS && isLeftOut(body, member))",
     ),
@@ -176,7 +176,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a count of what was left out overlooked in the first answers",
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
       "const isMeant = isTakenName(name) || isLeftOut || ",
       "const isMeant = isTakenName(name) || ",
     ),
@@ -185,7 +185,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a count of good ones beside all overlooked in the first answers",
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
       "return isGood && !isCalled(CAME_NAME, name) &&",
       "return isGood && isCalled(CAME_NAME, name) &&",
     ),
@@ -194,7 +194,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a count of none beside one of what came overlooked",
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
       "return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
       "return isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
     ),
@@ -208,22 +208,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   ...[
     tested(
-      "test/service/answer-counts.test.ts",
+      "test/service/outcome/answer-counts.test.ts",
       "counts in texts overlooked",
       { of: "addText", does: "return;" },
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
     ),
     tested(
-      "test/service/answer-counts.test.ts",
+      "test/service/outcome/answer-counts.test.ts",
       "a number alone is no count",
       { in: "readCounts", find: 'kind === "number"', replace: 'kind === "null"' },
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
     ),
     tested(
-      "test/service/answer-counts.test.ts",
+      "test/service/outcome/answer-counts.test.ts",
       "what counts single records follows nothing",
       { of: "isUsuallyEqual", does: "return false;" },
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
     ),
     tested(
       "test/feeds/counted-short.test.ts",
@@ -277,7 +277,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a count of what was left out taken for one of something else",
-      "src/service/answer-counts.ts",
+      "src/service/outcome/answer-counts.ts",
       "return isLeftOutName(name) ? Math.max(0, size - count) : count;",
       "return isLeftOutName(name) ? Math.max(size, size - count) : count;",
     ),
@@ -1393,14 +1393,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/orders/read-batch-pages.ts",
   ),
   tested(
-    "test/service/said-of-records.test.ts",
+    "test/service/outcome/record-reports.test.ts",
     "a record whose key is a word of the usual answer counts as named by it",
     {
       in: "ofMember",
       find: "this.#ordinary.has(memberPath(path, key)) ? [] : this.#of(key)",
       replace: "this.#of(key)",
     },
-    "src/service/said-of-records.ts",
+    "src/service/outcome/record-reports.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",
@@ -1439,22 +1439,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/updates/reads/asking-record.ts",
   ),
   tested(
-    "test/service/said-of-records.test.ts",
+    "test/service/outcome/record-reports.test.ts",
     "a word of a refusal that stands at an unknown place is not noticed",
     { of: "sayRefusal", does: "return;" },
-    "src/service/said-of-records.ts",
+    "src/service/outcome/record-reports.ts",
   ),
   tested(
-    "test/service/said-of-records.test.ts",
+    "test/service/outcome/record-reports.test.ts",
     "a flag that was always true and is false now is not noticed",
     { in: "isOdd", find: "return word.endsWith(FLAG_NO) &&", replace: "return false &&" },
-    "src/service/said-of-records.ts",
+    "src/service/outcome/record-reports.ts",
   ),
   tested(
-    "test/service/acceptance.test.ts",
+    "test/service/outcome/acceptance.test.ts",
     "a list of nulls is an error of the whole answer",
     { of: "isListOfNothing", does: "return false;" },
-    "src/service/error-words.ts",
+    "src/service/outcome/reported-errors.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",
@@ -1634,16 +1634,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/feeds/feed-outbox.ts",
   ),
   tested(
-    "test/service/acceptance.test.ts",
+    "test/service/outcome/acceptance.test.ts",
     "errors of single records are read only in lists of a usual name",
     { of: "readReportedWords", does: "return undefined;" },
-    "src/service/error-words.ts",
+    "src/service/outcome/reported-errors.ts",
   ),
   tested(
-    "test/service/acceptance.test.ts",
+    "test/service/outcome/acceptance.test.ts",
     "an error of what was sent is read only below a usual name",
     { of: "readSentWords", does: "return undefined;" },
-    "src/service/error-words.ts",
+    "src/service/outcome/reported-errors.ts",
   ),
   tested(
     "test/statuses/status-unknown.test.ts",
@@ -1692,16 +1692,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/statuses/answered-status.ts",
   ),
   tested(
-    "test/service/said-of-records.test.ts",
+    "test/service/outcome/record-reports.test.ts",
     "records that an answer names by numbered members are not looked at by their places",
     { of: "isNumbered", does: "return false;" },
-    "src/service/said-of-records.ts",
+    "src/service/outcome/record-reports.ts",
   ),
   tested(
-    "test/service/said-of-records.test.ts",
+    "test/service/outcome/record-reports.test.ts",
     "a gap in the list of what was made of the records says nothing",
     { in: "sayInPlaces", find: "hasGaps && element === null", replace: "hasGaps && element === undefined" },
-    "src/service/said-of-records.ts",
+    "src/service/outcome/record-reports.ts",
   ),
   {
     name: "a status is sent by what a pass over changes showed some minutes ago",
@@ -1720,7 +1720,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/statuses/status-unknown.test.ts",
     "a number that means a failure to some services is an acceptance of a status",
     { of: "readCodeDoubt", does: "return undefined;" },
-    "src/service/doubt-words.ts",
+    "src/service/outcome/unknown-outcome.ts",
   ),
   tested(
     "test/confirm/refused-orders.test.ts",

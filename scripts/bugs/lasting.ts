@@ -4,7 +4,7 @@
 import { direct, hostile, one, type PlantedBug } from "./bug.ts";
 
 const HOLDS = "src/pass/holds.ts";
-const ACCEPTANCE = "src/service/acceptance.ts";
+const ACCEPTANCE = "src/service/outcome/acceptance.ts";
 const READS = "src/updates/reads/read-orders.ts";
 const REFUSALS = "src/feeds/send/refusal-trial.ts";
 const LEVEL = "src/config/feed-level.ts";
@@ -13,7 +13,7 @@ const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {
-  file: "src/service/answer-form.ts",
+  file: "src/service/outcome/answer-form.ts",
   find: "  return (since !== null || form.doubt !== null) && ",
   replace: "  return since === form.kind && ",
 } as const;
@@ -139,7 +139,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   unlearned(
     hostile(
       "success 0 taken for acceptance",
-      "src/service/error-words.ts",
+      "src/service/outcome/reported-errors.ts",
       ["if (isZero || isFailure(said))", "if (isFailure(said))"],
       { step: lie({ on: "import", body: "success 0", status: SUCCESS }) },
     ),

@@ -262,7 +262,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...GUARD_BUGS,
   ...DECISION_BUGS,
   ...FOUND_BUGS,
-  hostile("a count below the number of records accepts them all", "src/service/answer-counts.ts", [
+  hostile("a count below the number of records accepts them all", "src/service/outcome/answer-counts.ts", [
     "    if (isOfElse(known, name) || taken >= size) continue;",
     "    if (size >= 0 || taken >= size) continue;",
   ]),

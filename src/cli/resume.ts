@@ -20,7 +20,7 @@ import { systemClock } from "../platform/clock.ts";
 import { EXIT } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { coveredObservations, dismissObservations } from "../probe/observations.ts";
-import { ENDPOINT } from "../service/answer-form.ts";
+import { ENDPOINT } from "../service/outcome/answer-form.ts";
 import type { Area } from "../service/service-error.ts";
 import { acceptNewForms, hasNewForms } from "../statuses/status-rows.ts";
 import { askDaemon } from "./ask-daemon.ts";

@@ -5,9 +5,9 @@
  */
 
 import { kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
-import { plainWords, verdictOf } from "../service/answer-form.ts";
-import { saysWell } from "../service/doubt-words.ts";
-import { isNothing } from "../service/error-words.ts";
+import { plainWords, verdictOf } from "../service/outcome/answer-form.ts";
+import { isNothing } from "../service/outcome/reported-errors.ts";
+import { saysWell } from "../service/outcome/unknown-outcome.ts";
 import { placeIn } from "./list-totals.ts";
 
 /** One field beside an empty list. */

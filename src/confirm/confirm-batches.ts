@@ -13,7 +13,7 @@ import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { ENDPOINT } from "../service/answer-form.ts";
+import { ENDPOINT } from "../service/outcome/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import {

@@ -10,7 +10,7 @@ import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { SIGHTING_GAP } from "../pass/quarantine-rows.ts";
-import type { AnswerForm } from "../service/known-forms.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import type { NamedOrder } from "./plan-repeat.ts";
 
 /**

@@ -11,7 +11,7 @@ import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import type { JobContext } from "../pass/job.ts";
 import { backoffMs } from "../platform/backoff.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { AnswerForm } from "../service/known-forms.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
 

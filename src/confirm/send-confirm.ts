@@ -14,10 +14,10 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/acceptance.ts";
-import { type AnswerCounts, type CountedOtherwise, readCounts } from "../service/answer-counts.ts";
-import type { AnswerForm } from "../service/known-forms.ts";
 import { confirmBatch, turnOfConfirm } from "../service/orders.ts";
+import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/outcome/acceptance.ts";
+import { type AnswerCounts, type CountedOtherwise, readCounts } from "../service/outcome/answer-counts.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import { ServiceError } from "../service/service-error.ts";
 import {
   type ConfirmForm,

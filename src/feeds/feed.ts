@@ -16,7 +16,7 @@ import { applyDeletion, type Deletion, highestLevel, type RecordPlace, readLevel
 import { type FeedName, FILE_NAMES } from "../config/feed-names.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
-import type { ResultPaths } from "../service/import-result.ts";
+import type { ResultPaths } from "../service/outcome/import-result.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
 import { identityOf, isOneRowEach } from "./record-identity.ts";
 

@@ -34,8 +34,8 @@ import { type AnswerList, readListInSlices, refuseRepeated, reportedError } from
 import { type AnswerRecord, fingerprintInSlices, idsInSlices, readRecordsInSlices } from "../records/read-records.ts";
 import { withUnstored } from "../records/unstored-records.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { isNothing } from "../service/error-words.ts";
 import { queryOfBatch } from "../service/orders.ts";
+import { isNothing } from "../service/outcome/reported-errors.ts";
 import type { OrderRules } from "./order-rules.ts";
 
 /** An answer without orders. */

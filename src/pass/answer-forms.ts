@@ -8,7 +8,7 @@ import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { Acceptance } from "../service/acceptance.ts";
+import type { Acceptance } from "../service/outcome/acceptance.ts";
 import {
   type AnswerCounts,
   type CountedOtherwise,
@@ -19,7 +19,7 @@ import {
   learnCountOfChanges,
   learnCountOfTaken,
   learnCounts,
-} from "../service/answer-counts.ts";
+} from "../service/outcome/answer-counts.ts";
 import {
   findDoubtedSince,
   formOf,
@@ -29,8 +29,8 @@ import {
   learnUnusual,
   learnUsual,
   withShown,
-} from "../service/answer-form.ts";
-import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/known-forms.ts";
+} from "../service/outcome/answer-form.ts";
+import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
 import {
   briefWordsOf,
   findOdd,
@@ -39,7 +39,7 @@ import {
   readSaid,
   type SentRecord,
   wordsOf,
-} from "../service/said-of-records.ts";
+} from "../service/outcome/record-reports.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 

@@ -10,7 +10,7 @@ import type { Store } from "../database/store.ts";
 import { plainName } from "../messages/inert-text.ts";
 import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";
 import { isoTime } from "../platform/ports.ts";
-import { describeForm, type LearnedForms } from "../service/known-forms.ts";
+import { describeForm, type LearnedForms } from "../service/outcome/known-forms.ts";
 import type { SetBack } from "../updates/reads/plan-set-back.ts";
 import type { Learned } from "../updates/times/learn-form.ts";
 import type { Ahead, CalledCancelled } from "../updates/times/learned-rows.ts";

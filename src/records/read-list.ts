@@ -23,7 +23,7 @@ import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { isErrorName, readErrorWords } from "../service/error-words.ts";
+import { isErrorName, readErrorWords } from "../service/outcome/reported-errors.ts";
 import { describeMiss } from "./order-mapping.ts";
 import { RECORD_BYTES_MAX } from "./read-records.ts";
 

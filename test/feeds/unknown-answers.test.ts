@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { acceptForms } from "../../src/pass/accept-forms.ts";
 import { loadObservations } from "../../src/probe/observations.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { ENDPOINT } from "../../src/service/answer-form.ts";
+import { ENDPOINT } from "../../src/service/outcome/answer-form.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { batchStates, createOrders, expectComplete } from "../support/pull.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, type PushedFeeds, startFeeds } from "../support/pushed.ts";

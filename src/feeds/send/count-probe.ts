@@ -6,9 +6,9 @@
 import type { AnswerForms } from "../../pass/answer-forms.ts";
 import { commit } from "../../pass/commit.ts";
 import { stopsPass } from "../../pass/holds.ts";
-import { type CountedOtherwise, takenBy } from "../../service/answer-counts.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
-import { readImportResult } from "../../service/import-result.ts";
+import { type CountedOtherwise, takenBy } from "../../service/outcome/answer-counts.ts";
+import { readImportResult } from "../../service/outcome/import-result.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";

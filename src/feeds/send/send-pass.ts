@@ -1,4 +1,4 @@
-import type { AnswerCounts, CountedOtherwise } from "../../service/answer-counts.ts";
+import type { AnswerCounts, CountedOtherwise } from "../../service/outcome/answer-counts.ts";
 import type { ServiceError } from "../../service/service-error.ts";
 import type { FeedPass } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";

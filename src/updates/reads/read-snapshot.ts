@@ -16,8 +16,8 @@ import { describeMiss, type OrderField, VALUE_FIELDS } from "../../records/order
 import { readMendedInSlices } from "../../records/read-list.ts";
 import { type AnswerRecord, readRecordsInSlices } from "../../records/read-records.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
-import { isNothing, readErrorWords } from "../../service/error-words.ts";
 import { fetchSnapshot, orderMovedTo } from "../../service/orders.ts";
+import { isNothing, readErrorWords } from "../../service/outcome/reported-errors.ts";
 import type { ServiceError } from "../../service/service-error.ts";
 import { saysNoSuchOrder } from "./missing-orders.ts";
 

@@ -1,8 +1,8 @@
-import { type ScannedJson, scanJson } from "../answers/scan-json.ts";
-import { looksLikeHtml } from "../answers/web-page.ts";
-import { m } from "../messages/messages.ts";
-import { readDoubt, readTextDoubt } from "./doubt-words.ts";
-import { readErrorWords, readReportedWords, readSentWords, readTextError } from "./error-words.ts";
+import { type ScannedJson, scanJson } from "../../answers/scan-json.ts";
+import { looksLikeHtml } from "../../answers/web-page.ts";
+import { m } from "../../messages/messages.ts";
+import { readErrorWords, readReportedWords, readSentWords, readTextError } from "./reported-errors.ts";
+import { readDoubt, readTextDoubt } from "./unknown-outcome.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =

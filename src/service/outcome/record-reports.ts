@@ -5,7 +5,7 @@
  * and has as many elements as the request may report each by its position: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
-import { CHANGED_NAME, LEFT_OUT_NAME, SAME_NAME, saysWell, TAKEN_NAME } from "./doubt-words.ts";
+import { CHANGED_NAME, LEFT_OUT_NAME, SAME_NAME, saysWell, TAKEN_NAME } from "./unknown-outcome.ts";
 
 export interface SaidOfRecords {
   /** The words for each record, in the order of the request; an empty set where it is not named. */

@@ -4,10 +4,10 @@
  * for success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
-import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../answers/json-text.ts";
-import { shortWords } from "../messages/inert-text.ts";
-import { LEFT_OUT_NAME, readTextDoubt, WARNING_NAME } from "./doubt-words.ts";
-import { isNothing } from "./error-words.ts";
+import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../../answers/json-text.ts";
+import { shortWords } from "../../messages/inert-text.ts";
+import { isNothing } from "./reported-errors.ts";
+import { LEFT_OUT_NAME, readTextDoubt, WARNING_NAME } from "./unknown-outcome.ts";
 
 /** A text or number in an answer. */
 interface Part {

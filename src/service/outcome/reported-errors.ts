@@ -8,8 +8,8 @@ import {
   someMember,
   stringOf,
   textOf,
-} from "../answers/json-text.ts";
-import { shortWords } from "../messages/inert-text.ts";
+} from "../../answers/json-text.ts";
+import { shortWords } from "../../messages/inert-text.ts";
 
 /**
  * The purpose of an answer, which determines what is examined:

@@ -3,8 +3,8 @@
  * unknown until such answers are known to be usual for the endpoint.
  */
 
-import { kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
-import { shortWords } from "../messages/inert-text.ts";
+import { kindOf, type Span, someMember, stringOf, textOf } from "../../answers/json-text.ts";
+import { shortWords } from "../../messages/inert-text.ts";
 import type { Doubt } from "./acceptance.ts";
 
 /** Counts of accepted records. All 0 beside a count of skipped ones means that none was accepted. */

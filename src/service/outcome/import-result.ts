@@ -1,11 +1,11 @@
-import { findRepeated, type JsonPath, resolvePath } from "../answers/json-path.ts";
-import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../answers/json-text.ts";
-import { shortWords } from "../messages/inert-text.ts";
-import { m } from "../messages/messages.ts";
+import { findRepeated, type JsonPath, resolvePath } from "../../answers/json-path.ts";
+import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../../answers/json-text.ts";
+import { shortWords } from "../../messages/inert-text.ts";
+import { m } from "../../messages/messages.ts";
 import { type Acceptance, readAcceptance } from "./acceptance.ts";
 import { type AnswerCounts, readCounts } from "./answer-counts.ts";
-import { isNothing, readErrorWords } from "./error-words.ts";
-import { findByKey } from "./said-of-records.ts";
+import { findByKey } from "./record-reports.ts";
+import { isNothing, readErrorWords } from "./reported-errors.ts";
 
 /** Paths in an answer to an import: the list of rejected records, and key and message within each. */
 export interface ResultPaths {

@@ -3,10 +3,9 @@
  * refusal; an answer in a form not seen before is neither an acceptance nor a refusal.
  */
 
-import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
-import { HOUR_MS } from "../platform/durations.ts";
+import { elementsOf, kindOf, type Span, someMember, stringOf, textOf } from "../../answers/json-text.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import type { Doubt } from "./acceptance.ts";
-import { readTextDoubt, saysWell } from "./doubt-words.ts";
 import {
   ANY_WORDS,
   type AnswerForm,
@@ -16,7 +15,8 @@ import {
   type NewForm,
   nameOf,
 } from "./known-forms.ts";
-import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./said-of-records.ts";
+import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./record-reports.ts";
+import { readTextDoubt, saysWell } from "./unknown-outcome.ts";
 
 /** A form received so often becomes usual; a single first answer is not enough. */
 const USUAL_TIMES = 3;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scanJson } from "../../src/answers/scan-json.ts";
+import { scanJson } from "../../../src/answers/scan-json.ts";
 import {
   countsBeside,
   countsChanges,
@@ -11,7 +11,7 @@ import {
   learnCountOfTaken,
   learnCounts,
   readCounts,
-} from "../../src/service/answer-counts.ts";
+} from "../../../src/service/outcome/answer-counts.ts";
 
 const countsOf = (answer: unknown) => {
   const body = Buffer.from(typeof answer === "string" ? answer : JSON.stringify(answer));

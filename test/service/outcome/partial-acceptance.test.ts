@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scanJson } from "../../src/answers/scan-json.ts";
-import { readLeftOut, readPartWords } from "../../src/service/part-words.ts";
-import { itSome, runs } from "../support/whole.ts";
+import { scanJson } from "../../../src/answers/scan-json.ts";
+import { readLeftOut, readPartWords } from "../../../src/service/outcome/partial-acceptance.ts";
+import { itSome, runs } from "../../support/whole.ts";
 
 const sentOf = (size: number, name = "x") =>
   Array.from({ length: size }, (_, n) => ({ key: [`S-${n}`], record: JSON.stringify({ sku: `S-${n}`, name }) }));

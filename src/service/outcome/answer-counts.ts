@@ -4,8 +4,9 @@
  * is learned. Pure.
  */
 
-import { headOf, kindOf, type Span, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { headOf, kindOf, type Span, someMember, stringOf, textOf } from "../../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
+import { readCountsInWords } from "./partial-acceptance.ts";
 import {
   CAME_NAME,
   CHANGED_NAME,
@@ -16,8 +17,7 @@ import {
   TAKEN_AT_ALL_NAME,
   TAKEN_NAME,
   UNCHANGED_OR_LEFT_OUT_NAME,
-} from "./doubt-words.ts";
-import { readCountsInWords } from "./part-words.ts";
+} from "./unknown-outcome.ts";
 
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { learnUsual } from "../../src/service/answer-form.ts";
-import { NOTHING_LEARNED } from "../../src/service/known-forms.ts";
+import { learnUsual } from "../../../src/service/outcome/answer-form.ts";
+import { NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import {
   findOdd,
   isUnusuallySaid,
@@ -10,7 +10,7 @@ import {
   type SentRecord,
   type UsuallySaid,
   wordsOf,
-} from "../../src/service/said-of-records.ts";
+} from "../../../src/service/outcome/record-reports.ts";
 
 const record = (...key: string[]): SentRecord => ({
   key,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { scanJson } from "../../src/answers/scan-json.ts";
-import { readAcceptance } from "../../src/service/acceptance.ts";
-import { readCodeDoubt } from "../../src/service/doubt-words.ts";
+import { scanJson } from "../../../src/answers/scan-json.ts";
+import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
+import { readCodeDoubt } from "../../../src/service/outcome/unknown-outcome.ts";
 
 const read = (body: string) => {
   const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });

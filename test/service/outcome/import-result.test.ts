@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { parsePath } from "../../src/answers/json-path.ts";
-import { readImportResult } from "../../src/service/import-result.ts";
-import { itWhole } from "../support/whole.ts";
+import { parsePath } from "../../../src/answers/json-path.ts";
+import { readImportResult } from "../../../src/service/outcome/import-result.ts";
+import { itWhole } from "../../support/whole.ts";
 
 const RESULT = { rejected: parsePath("$.errors"), key: parsePath("$.sku"), message: parsePath("$.message") };
 const KEYS = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAcceptance } from "../../src/service/acceptance.ts";
+import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
 
 const read = (body: string | Buffer, contentType = "application/json") => {
   const acceptance = readAcceptance({ contentType, body: Buffer.from(body) });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAcceptance } from "../../src/service/acceptance.ts";
+import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
 import {
   acceptFresh,
   findDoubtedSince,
@@ -9,8 +9,8 @@ import {
   learnProved,
   learnUnusual,
   learnUsual,
-} from "../../src/service/answer-form.ts";
-import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../src/service/known-forms.ts";
+} from "../../../src/service/outcome/answer-form.ts";
+import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 2, 1);
