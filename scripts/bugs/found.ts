@@ -5,7 +5,7 @@ import { OTHERWISE } from "../simulate/hostile/grammar.ts";
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const BATCHES = "src/batches/batch-rows.ts";
-const SAID = "src/service/outcome/record-reports.ts";
+const REPORTS = "src/service/outcome/record-reports.ts";
 
 /** A record is left out, and the answer says so in this form. */
 const leftOut = (importAnswer: string) => ({ forms: { importAnswer }, step: { do: "leave out" } }) as const;
@@ -59,7 +59,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what an answer says of single records overlooked",
-      SAID,
+      "src/service/outcome/usual-reports.ts",
       "if (word === WELL || words.includes(word)) return false;",
       "if (words.length >= 0) return false;",
     ),
@@ -68,7 +68,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "another number of a record overlooked",
-      SAID,
+      REPORTS,
       "return sent === undefined || said === undefined || sent === said ?",
       "return sent === undefined || said === undefined || sent !== undefined ?",
     ),
@@ -77,9 +77,9 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a record that a text names overlooked",
-      SAID,
-      "for (const index of names.inText(value, path))",
-      "for (const index of names.ofMember(value, path))",
+      REPORTS,
+      "for (const index of this.#names.inText(value, path))",
+      "for (const index of this.#names.ofMember(value, path))",
     ),
     draws: leftOut("note"),
   },
@@ -94,7 +94,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   hostile(
     "what is said of one record usual after hours",
-    "src/service/outcome/answer-form.ts",
+    "src/service/outcome/usual-forms.ts",
     ["&& isLong && !isOfRecords", "&& isLong"],
     { forms: { importAnswer: ["missing", "by-key"] }, step: { do: "leave out", ms: [6 * 3_600_000, 30 * 3_600_000] } },
   ),
@@ -169,7 +169,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "a list of what was left out overlooked in the first answers",
       "src/service/outcome/partial-acceptance.ts",
       "if (isLeftOut(body, member))",
-      "if (level > LEVELS && isLeftOut(body, member))",
+      "if (found !== undefined && isLeftOut(body, member))",
     ),
     draws: { forms: { importAnswer: ["unknown", "warnings"] }, step: { do: "leave out", isFirst: true } },
   },
@@ -177,8 +177,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of what was left out overlooked in the first answers",
       "src/service/outcome/answer-counts.ts",
-      "const isMeant = isTakenName(name) || isLeftOut || ",
-      "const isMeant = isTakenName(name) || ",
+      'const isMeant = isCalled("takenAtAll", name) || isLeftOut || ',
+      'const isMeant = isCalled("takenAtAll", name) || ',
     ),
     draws: { forms: { importAnswer: ["skipped"] }, step: { do: "leave out", isFirst: true } },
   },
@@ -186,8 +186,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of good ones beside all overlooked in the first answers",
       "src/service/outcome/answer-counts.ts",
-      "return isGood && !isCalled(CAME_NAME, name) &&",
-      "return isGood && isCalled(CAME_NAME, name) &&",
+      'return isGood && !isCalled("all", name) &&',
+      'return isGood && isCalled("all", name) &&',
     ),
     draws: { forms: { importAnswer: ["good"] }, step: { do: "leave out", isFirst: true } },
   },
@@ -195,8 +195,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of none beside one of what came overlooked",
       "src/service/outcome/answer-counts.ts",
-      "return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
-      "return isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);",
+      'return !isCalled("changed", of.name) && hasCame(learned, counts, of);',
+      'return isCalled("changed", of.name) && hasCame(learned, counts, of);',
     ),
     draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
   },
@@ -278,8 +278,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of what was left out taken for one of something else",
       "src/service/outcome/answer-counts.ts",
-      "return isLeftOutName(name) ? Math.max(0, size - count) : count;",
-      "return isLeftOutName(name) ? Math.max(size, size - count) : count;",
+      'return isCalled("leftOut", name) ? Math.max(0, size - count) : count;',
+      'return isCalled("leftOut", name) ? Math.max(size, size - count) : count;',
     ),
     draws: leftOut("ignored"),
   },
@@ -1400,7 +1400,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "this.#ordinary.has(memberPath(path, key)) ? [] : this.#of(key)",
       replace: "this.#of(key)",
     },
-    "src/service/outcome/record-reports.ts",
+    "src/service/outcome/named-records.ts",
   ),
   tested(
     "test/feeds/unknown-answers.test.ts",
@@ -1441,14 +1441,14 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/service/outcome/record-reports.test.ts",
     "a word of a refusal that stands at an unknown place is not noticed",
-    { of: "sayRefusal", does: "return;" },
+    { of: "#sayRefusal", does: "return;" },
     "src/service/outcome/record-reports.ts",
   ),
   tested(
     "test/service/outcome/record-reports.test.ts",
     "a flag that was always true and is false now is not noticed",
     { in: "isOdd", find: "return word.endsWith(FLAG_NO) &&", replace: "return false &&" },
-    "src/service/outcome/record-reports.ts",
+    "src/service/outcome/usual-reports.ts",
   ),
   tested(
     "test/service/outcome/acceptance.test.ts",
@@ -1700,7 +1700,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/service/outcome/record-reports.test.ts",
     "a gap in the list of what was made of the records says nothing",
-    { in: "sayInPlaces", find: "hasGaps && element === null", replace: "hasGaps && element === undefined" },
+    { in: "#sayInPlaces", find: "hasGaps && element === null", replace: "hasGaps && element === undefined" },
     "src/service/outcome/record-reports.ts",
   ),
   {

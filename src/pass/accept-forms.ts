@@ -1,8 +1,8 @@
 import type { Store } from "../database/store.ts";
 import { plainName } from "../messages/inert-text.ts";
-import { acceptFresh } from "../service/outcome/answer-form.ts";
 import { describeForm } from "../service/outcome/known-forms.ts";
-import { isUnusuallySaid, NOTHING_SAID } from "../service/outcome/record-reports.ts";
+import { acceptFresh } from "../service/outcome/usual-forms.ts";
+import { isUnusuallySaid, NOTHING_SAID } from "../service/outcome/usual-reports.ts";
 import { FORMS } from "./answer-forms.ts";
 
 /** The new forms of answers that are not accepted yet at these endpoints, each with its endpoint, for a person. */

@@ -20,26 +20,19 @@ import {
   learnCountOfTaken,
   learnCounts,
 } from "../service/outcome/answer-counts.ts";
+import { formOf, withShown } from "../service/outcome/answer-form.ts";
+import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
+import type { SentRecord } from "../service/outcome/named-records.ts";
+import { readSaid } from "../service/outcome/record-reports.ts";
 import {
   findDoubtedSince,
-  formOf,
   isUnusual,
   learnDisproved,
   learnProved,
   learnUnusual,
   learnUsual,
-  withShown,
-} from "../service/outcome/answer-form.ts";
-import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
-import {
-  briefWordsOf,
-  findOdd,
-  hasSettled,
-  NOTHING_SAID,
-  readSaid,
-  type SentRecord,
-  wordsOf,
-} from "../service/outcome/record-reports.ts";
+} from "../service/outcome/usual-forms.ts";
+import { briefWordsOf, findOdd, hasSettled, NOTHING_SAID, wordsOf } from "../service/outcome/usual-reports.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 

@@ -4,20 +4,11 @@
  * is learned. Pure.
  */
 
-import { headOf, kindOf, type Span, someMember, stringOf, textOf } from "../../answers/json-text.ts";
+import { headOf, kindOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
 import type { Doubt } from "./acceptance.ts";
+import { isVaryingKey, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { readCountsInWords } from "./partial-acceptance.ts";
-import {
-  CAME_NAME,
-  CHANGED_NAME,
-  CONFIRMED_NAME,
-  GOOD_NAME,
-  LEFT_OUT_NAME,
-  SAME_NAME,
-  TAKEN_AT_ALL_NAME,
-  TAKEN_NAME,
-  UNCHANGED_OR_LEFT_OUT_NAME,
-} from "./unknown-outcome.ts";
+import { NAMES } from "./vocabulary.ts";
 
 /** Numbers of the answer by name: `data.imported`. */
 export type AnswerCounts = Readonly<Record<string, number>>;
@@ -39,13 +30,10 @@ interface KnownCount {
 
 export type LearnedCounts = Readonly<Record<string, KnownCount>>;
 
-const NAME_MAX = 40;
 const COUNTS_MAX = 20;
-const LEVELS = 2;
 const SIZES_MAX = 2;
 /** A count that was equal so often follows the number of records, even where all requests have the same size. */
 const TIMES_MAX = 5;
-const TEXT_BYTES = 1_200;
 /** Part of the name of a number inside a text, or of an answer that is a number: `message.#.1/2`, `message.#.updated`, `#` */
 const IN_TEXT = "#";
 
@@ -54,7 +42,7 @@ export function readCounts(body: Buffer, root: Span | undefined): AnswerCounts {
   const counts: Record<string, number> = {};
   const kind = root === undefined ? undefined : kindOf(body, root);
   if (root === undefined) addText(body.toString("utf8", 0, TEXT_BYTES), { counts, above: "" });
-  else if (kind === "object") addCounts(body, root, { counts, above: "", level: 0 });
+  else if (kind === "object") addCounts(body, root, counts);
   else if (kind === "number") addNumber(textOf(body, root), { counts, name: IN_TEXT });
   else if (kind === "string") addText(stringOf(body, root), { counts, above: "" });
   return counts;
@@ -75,43 +63,25 @@ function addText(text: string, { counts, above }: { counts: Record<string, numbe
   for (const [at, count] of others.entries()) counts[`${place}.${at + 1}/${others.length}`] = count;
 }
 
-function addCounts(
-  body: Buffer,
-  object: Span,
-  { counts, above, level }: { counts: Record<string, number>; above: string; level: number },
-): void {
-  someMember(body, object, ({ key, value }) => {
+function addCounts(body: Buffer, root: Span, counts: Record<string, number>): void {
+  someMemberWithin(body, root, ({ key, value, kind, path }) => {
     if (Object.keys(counts).length >= COUNTS_MAX) return true;
-    // Skips record keys, numbers and ids, which differ in each answer.
-    if (key.length > NAME_MAX || /\d{3}/.test(key)) return false;
-    const kind = kindOf(body, value);
-    if (kind === "object" && level < LEVELS)
-      addCounts(body, value, { counts, above: `${above}${key}.`, level: level + 1 });
+    if (isVaryingKey(key)) return "outside";
     if (kind !== "number" && kind !== "string") return false;
     const text = kind === "number" ? textOf(body, value) : headOf(body, value, TEXT_BYTES);
-    if (!addNumber(text, { counts, name: `${above}${key}` }) && kind === "string")
-      addText(text, { counts, above: `${above}${key}.` });
+    if (!addNumber(text, { counts, name: path }) && kind === "string") addText(text, { counts, above: `${path}.` });
     return false;
   });
 }
 
-/** Whether the name alone means a count of accepted records. */
-function isTakenName(name: string): boolean {
-  return isCalled(TAKEN_AT_ALL_NAME, name);
-}
-
-function isCalled(pattern: RegExp, name: string): boolean {
-  return pattern.test((name.split(".").at(-1) ?? "").replace(/[_\- .]/g, "").toLowerCase());
-}
-
-function isLeftOutName(name: string): boolean {
-  return isCalled(LEFT_OUT_NAME, name);
+function isCalled(what: keyof typeof NAMES, name: string): boolean {
+  return NAMES[what].test(plainName(name.split(".").at(-1) ?? ""));
 }
 
 /** The number of accepted records according to a count; a count of skipped records is subtracted from `size`. */
 export function takenBy(name: string, count: number | undefined, size: number): number {
   if (count === undefined) return size;
-  return isLeftOutName(name) ? Math.max(0, size - count) : count;
+  return isCalled("leftOut", name) ? Math.max(0, size - count) : count;
 }
 
 function placeOfText(name: string): string {
@@ -120,15 +90,15 @@ function placeOfText(name: string): string {
 
 /** Whether other counts account for the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
 function isExplained(counts: AnswerCounts, name: string, size: number): boolean {
-  const isLeftOut = isLeftOutName(name);
+  const isLeftOut = isCalled("leftOut", name);
   const isZero = counts[name] === 0;
   const isPart = (other: string) => {
     if (other === name) return !isLeftOut;
     // A text may repeat the counts beside it.
     if (placeOfText(other) !== placeOfText(name)) return false;
-    if (isCalled(SAME_NAME, other)) return true;
-    if (isTakenName(name)) return isZero && isCalled(CHANGED_NAME, other);
-    return isCalled(TAKEN_NAME, other) && !isCalled(CAME_NAME, other);
+    if (isCalled("same", other)) return true;
+    if (isCalled("takenAtAll", name)) return isZero && isCalled("changed", other);
+    return isCalled("taken", other) && !isCalled("all", other);
   };
   const total = Object.entries(counts).reduce((sum, [other, count]) => sum + (isPart(other) ? count : 0), 0);
   return total >= size;
@@ -136,15 +106,18 @@ function isExplained(counts: AnswerCounts, name: string, size: number): boolean 
 
 /** Whether a count of all records stands beside one of good ones. A 1 may be a flag. */
 function isBesideTotal(counts: AnswerCounts, name: string, { size, isYes }: { size: number; isYes: boolean }): boolean {
-  const isGood = isCalled(GOOD_NAME, name) ? isYes || counts[name] !== 1 : isCalled(TAKEN_NAME, name);
-  const isTotal = ([other, count]: [string, number]) => other !== name && count === size && isCalled(CAME_NAME, other);
-  return isGood && !isCalled(CAME_NAME, name) && Object.entries(counts).some(isTotal);
+  const isGood = isCalled("good", name) ? isYes || counts[name] !== 1 : isCalled("taken", name);
+  const isTotal = ([other, count]: [string, number]) => other !== name && count === size && isCalled("all", other);
+  return isGood && !isCalled("all", name) && Object.entries(counts).some(isTotal);
 }
 
 /** Without the records that the answer reports as refused by name. */
 export function countsBeside(counts: AnswerCounts, refused: number): AnswerCounts {
   if (refused === 0) return counts;
-  const rest = ([name, count]: [string, number]) => [name, isLeftOutName(name) ? Math.max(0, count - refused) : count];
+  const rest = ([name, count]: [string, number]) => [
+    name,
+    isCalled("leftOut", name) ? Math.max(0, count - refused) : count,
+  ];
   return Object.fromEntries(Object.entries(counts).map(rest));
 }
 
@@ -155,9 +128,9 @@ function hasCame(
   { name, size }: { name: string; size: number },
 ): boolean {
   return Object.entries(counts).some(([other, count]) => {
-    if (other === name || count !== size || isLeftOutName(other)) return false;
+    if (other === name || count !== size || isCalled("leftOut", other)) return false;
     const { sizes = [], of } = learned[other] ?? {};
-    return isCalled(CAME_NAME, other) || (of === undefined && sizes.length >= SIZES_MAX);
+    return isCalled("all", other) || (of === undefined && sizes.length >= SIZES_MAX);
   });
 }
 
@@ -209,15 +182,16 @@ export function findShortCount(
     const taken = takenBy(name, count, size);
     if (isOfElse(known, name) || taken >= size) continue;
     const sizes = known?.sizes.length ?? 0;
-    const isLeftOut = isLeftOutName(name);
+    const isLeftOut = isCalled("leftOut", name);
     const isCounting = counting?.has(name) ?? false;
     // A first count larger than the request counts something else.
     if (isLeftOut && sizes === 0 && count > size) continue;
-    const isNamed = isCalled(TAKEN_NAME, name) || isLeftOut;
-    const isMeant = isTakenName(name) || isLeftOut || isBesideTotal(counts, name, { size, isYes: isYes || isCounting });
+    const isNamed = isCalled("taken", name) || isLeftOut;
+    const isMeant =
+      isCalled("takenAtAll", name) || isLeftOut || isBesideTotal(counts, name, { size, isYes: isYes || isCounting });
     const isEqual = sizes >= SIZES_MAX || isUsuallyEqual(known, { name, count, isCounting });
     const isSure = known?.isOfTaken === true || (sizes > 0 && saysNone(learned, counts, { name, size }));
-    if (count === 0 && !isPart && !isSure && (!isEqual || isCalled(CHANGED_NAME, name))) continue;
+    if (count === 0 && !isPart && !isSure && (!isEqual || isCalled("changed", name))) continue;
     const isFollowing = isEqual || (needs === "name" && isMeant) || (isNamed && needs !== "two sizes" && sizes > 0);
     if (isFollowing && !isExplained(counts, name, size) && (short === undefined || taken < short.taken))
       short = {
@@ -236,16 +210,16 @@ function isUsuallyEqual(
 ): boolean {
   if ((known?.times ?? 0) < TIMES_MAX) return false;
   if (isCounting) return true;
-  return known?.sizes[0] !== count || isCalled(TAKEN_NAME, name) || isCalled(CAME_NAME, name) || /#\.\d/.test(name);
+  return known?.sizes[0] !== count || isCalled("taken", name) || isCalled("all", name) || /#\.\d/.test(name);
 }
 
 function saysNone(learned: LearnedCounts, counts: AnswerCounts, of: { name: string; size: number }): boolean {
-  return !isCalled(CHANGED_NAME, of.name) && hasCame(learned, counts, of);
+  return !isCalled("changed", of.name) && hasCame(learned, counts, of);
 }
 
 /** Earlier versions learned a count of skipped records that was 0 as `else`. */
 function isOfElse(known: KnownCount | undefined, name: string): boolean {
-  return known?.of === "else" ? !isLeftOutName(name) : known?.of !== undefined;
+  return known?.of === "else" ? !isCalled("leftOut", name) : known?.of !== undefined;
 }
 
 /** Finds a count larger than `size` that was equal to two request sizes, or to one where its name means confirmed records. */
@@ -256,8 +230,8 @@ export function findExcessCount(
 ): CountedOtherwise | undefined {
   for (const [name, count] of Object.entries(counts)) {
     const { sizes = [], of } = learned[name] ?? {};
-    const isFollowing = of === undefined && sizes.length >= (isCalled(CONFIRMED_NAME, name) ? 1 : SIZES_MAX);
-    if (isFollowing && count > size && !isLeftOutName(name)) return { name, count, taken: count };
+    const isFollowing = of === undefined && sizes.length >= (isCalled("confirmed", name) ? 1 : SIZES_MAX);
+    if (isFollowing && count > size && !isCalled("leftOut", name)) return { name, count, taken: count };
   }
   return undefined;
 }
@@ -280,10 +254,10 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
         next = { ...next, [name]: { ...after, ...(known?.isOfTaken ? { isOfTaken: true } : {}) } };
     } else if (
       sizes.length < SIZES_MAX &&
-      !(isTakenName(name) && taken < size) &&
+      !(isCalled("takenAtAll", name) && taken < size) &&
       !(count === 0 && times === TIMES_MAX)
     )
-      next = { ...next, [name]: { sizes: [], of: isLeftOutName(name) ? "left out" : "else" } };
+      next = { ...next, [name]: { sizes: [], of: isCalled("leftOut", name) ? "left out" : "else" } };
   }
   return next;
 }
@@ -291,8 +265,7 @@ export function learnCounts(learned: LearnedCounts, counts: AnswerCounts, size: 
 /** Marks a count that was smaller although nothing was skipped as one of changes, and counts with similar names as well. */
 export function learnCountOfChanges(learned: LearnedCounts, name: string): LearnedCounts {
   if (learned[name]?.of === "changes") return learned;
-  const isSuch = (other: string) =>
-    other === name || isCalled(UNCHANGED_OR_LEFT_OUT_NAME, other) || isCalled(CHANGED_NAME, other);
+  const isSuch = (other: string) => other === name || isCalled("leftOutOrSame", other) || isCalled("changed", other);
   const same = Object.keys(learned).filter(isSuch);
   return { ...learned, ...Object.fromEntries([name, ...same].map((each) => [each, { sizes: [], of: "changes" }])) };
 }
@@ -300,7 +273,7 @@ export function learnCountOfChanges(learned: LearnedCounts, name: string): Learn
 /** Whether a count of accepted or skipped records is known to count only changes: then a 0 does not contradict an acceptance. */
 export function countsChanges(learned: LearnedCounts): boolean {
   return Object.entries(learned).some(
-    ([name, { of }]) => of === "changes" && (isTakenName(name) || isLeftOutName(name)),
+    ([name, { of }]) => of === "changes" && (isCalled("takenAtAll", name) || isCalled("leftOut", name)),
   );
 }
 

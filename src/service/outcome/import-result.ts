@@ -4,7 +4,7 @@ import { shortWords } from "../../messages/inert-text.ts";
 import { m } from "../../messages/messages.ts";
 import { type Acceptance, readAcceptance } from "./acceptance.ts";
 import { type AnswerCounts, readCounts } from "./answer-counts.ts";
-import { findByKey } from "./record-reports.ts";
+import { findByKey } from "./named-records.ts";
 import { isNothing, readErrorWords } from "./reported-errors.ts";
 
 /** Paths in an answer to an import: the list of rejected records, and key and message within each. */

@@ -1,6 +1,6 @@
 /* Stored forms of answers (see `answer-form.ts`): usual ones, new ones, and their description for a person. */
 import type { Doubt } from "./acceptance.ts";
-import type { UsuallySaid } from "./record-reports.ts";
+import type { UsuallySaid } from "./usual-reports.ts";
 
 /** Small enough to be stored for each endpoint, and without values of the shop. */
 export interface AnswerForm {

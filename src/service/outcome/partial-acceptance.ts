@@ -4,10 +4,12 @@
  * for success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
-import { elementsOf, headOf, kindOf, type Span, someMember, textOf } from "../../answers/json-text.ts";
+import { elementsOf, headOf, type JsonKind, kindOf, type Span, textOf } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
+import { someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { isNothing } from "./reported-errors.ts";
-import { LEFT_OUT_NAME, readTextDoubt, WARNING_NAME } from "./unknown-outcome.ts";
+import { readTextDoubt } from "./unknown-outcome.ts";
+import { LABELS, NAMES, OTHER_THINGS, TEXTS, VALUES } from "./vocabulary.ts";
 
 /** A text or number in an answer. */
 interface Part {
@@ -17,75 +19,27 @@ interface Part {
   isNumber: boolean;
 }
 
-const TEXT_BYTES = 1_200;
-const NAME_MAX = 40;
-const LEVELS = 3;
 const TEXTS_MAX = 100;
 /** Elements of a list of texts. */
 const LISTED_MAX = 20;
 
-const NUMBER = String.raw`(?<![\p{L}\d_./-]|\d:)(\d{1,9})(?![\p{L}\d_%/]|[.,:-]\d)`;
-const NUMBERS = new RegExp(NUMBER, "gu");
-const WORD_START = String.raw`(?<![\p{L}\d_])`;
-const WORD_END = String.raw`(?![\p{L}\d_])`;
-/** Words for missing records. */
-const MISSING_WORDS = [
-  "not ?(?:found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded)",
-  "missing|absent|nonexistent|unknown|unmatched|unrecogni[sz]ed",
-  `не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\\p{L}*`,
-  `отсутству\\p{L}*|неизвестн\\p{L}*`,
-].join("|");
-/** Words for refused records. */
-const REFUSED_WORDS = [
-  MISSING_WORDS,
-  "fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?",
-  `не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|ошиб\\p{L}*|сбо[йяеюи]\\p{L}*|неверн\\p{L}*|некорректн\\p{L}*`,
-].join("|");
-/** Also words for skipped records; a bare count of these may be of unchanged records. */
-const FAILED_WORDS = [
-  REFUSED_WORDS,
-  `skipped|ignored|omitted|dropped|lost|пропу(?:щен|ск)\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*`,
-].join("|");
-const FAILED = new RegExp(`${WORD_START}(?:${FAILED_WORDS})${WORD_END}`, "giu");
-/** Names of members that count refused records, and nothing else. */
-const REFUSED_NAME = new RegExp(
-  `^(?:(?:num|number|count|total)(?: of)? )?(?:${REFUSED_WORDS})(?: (?:count|total|records|items|rows|articles|products|skus|keys))?$`,
-  "iu",
-);
-/** Words for unchanged records, which a count of changes does not include. */
-const SAME =
-  /(?<!\p{L})(?:unchanged|changed|same|identical|equal|up[ -]to[ -]date|already|без изменени\p{L}*|(?:не ?)?изменил\p{L}*|(?:не ?)?измен[её]н\p{L}*|совпада\p{L}*|актуальн\p{L}*|уже)(?!\p{L})/giu;
-/** Words for created, updated and unchanged records: their counts add up to the request. */
-const EITHER =
-  /(?<!\p{L})(?:creat|insert|add|new|updat|созда|добавл|нов|обновл)\p{L}*|(?<!\p{L})(?:unchanged|same|identical|без изменени\p{L}*|не ?измен\p{L}*)(?!\p{L})/giu;
-const COUNTED =
-  /(?<!\p{L})(?:updat|process|accept|import|sav|stor|creat|insert|load|receiv|appl|writ|complet|succe|done|ok|progress|обновл|обработ|принят|импорт|сохран|созда|загру|получ|запис|успе|готов|выполн|прогресс)\p{L}*/iu;
-/** A fraction of something else: `page 1 of 3`. */
-const ELSE =
-  "(?:pages?|parts?|chunks?|batch(?:es)?|steps?|stages?|attempts?|tr(?:y|ies)|retr(?:y|ies)|requests?|limits?|quota|rate|version|level|score|date|day|month|time|files?|shops?|stores?|warehouses?|workers?|threads?|queue|nodes?|страниц|част|пакет|шаг|этап|попыт|запрос|лимит|верси|дат|день|месяц|врем|файл|магазин|склад|поток|очеред)";
-const ELSE_BEFORE = new RegExp(`(?<!\\p{L})${ELSE}\\p{L}*[\\s:=#№(]*$`, "iu");
-const ELSE_AFTER = new RegExp(String.raw`^\s*${ELSE}\p{L}*`, "iu");
-/** `0 of 4`, `none` */
-const NOT_ANY = /^\P{L}*0(?!\d)|^[^\p{L}\d]*(?:no|none|zero|нет)[^\p{L}\d]*$/iu;
-const NONE = /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu;
-
-const WHOLE = "([1-9]\\d{0,8}|0)";
 const NOT_INSIDE = String.raw`(?<![\p{L}\d_./-]|\d:)`;
 const NOT_ON = String.raw`(?![\p{L}\d_%/]|[.,:-]\d)`;
+const NUMBER = String.raw`${NOT_INSIDE}(\d{1,9})${NOT_ON}`;
+const NUMBERS = new RegExp(NUMBER, "gu");
+const ELSE_BEFORE = new RegExp(`(?<!\\p{L})${OTHER_THINGS}\\p{L}*[\\s:=#№(]*$`, "iu");
+const ELSE_AFTER = new RegExp(String.raw`^\s*${OTHER_THINGS}\p{L}*`, "iu");
+
+const WHOLE = "([1-9]\\d{0,8}|0)";
 const FRACTION = new RegExp(
   `${NOT_INSIDE}${WHOLE}(?:\\s*/\\s*|\\s+(?:\\p{L}{3,}\\s+)?(?:out\\s+of|of|из)\\s+(?:(?:the|all|всех)\\s+)?)${WHOLE}${NOT_ON}`,
   "giu",
 );
 /** `Из 3 записей обновлено 2` */
 const OF_WHOLE = new RegExp(
-  `${WORD_START}(?:of|из)\\s+(?:(?:the|all|всех)\\s+)?${WHOLE}(?:\\s+\\p{L}+){0,3}[\\s:]+${WHOLE}${NOT_ON}`,
+  `(?<![\\p{L}\\d_])(?:of|из)\\s+(?:(?:the|all|всех)\\s+)?${WHOLE}(?:\\s+\\p{L}+){0,3}[\\s:]+${WHOLE}${NOT_ON}`,
   "giu",
 );
-
-/** A status that means partial acceptance. */
-const PARTIAL =
-  /^\W*(?:partial(?:ly)?(?:[ _-](?:success|succeeded|accepted|processed|updated|imported|saved|completed?|ok|content))?|частичн\p{L}*(?: \p{L}+)?)\W*$/iu;
-const PARTIAL_FLAG = /^(?:is )?(?:partial|incomplete|truncated)$/;
 
 /**
  * The text, shortened, which means that the service has accepted only a part of the records; undefined where there is none.
@@ -106,14 +60,12 @@ export function readPartWords(
  * The text, shortened, of a list, a text or a flag whose name means records that were left out, or of warnings: these only
  * with a word of failure. Counts of such records are compared in `answer-counts.ts`.
  */
-export function readLeftOut(body: Buffer, value: Span | undefined, level = 1): string | undefined {
+export function readLeftOut(body: Buffer, value: Span | undefined): string | undefined {
   let found: string | undefined;
-  if (value === undefined || kindOf(body, value) !== "object") return undefined;
-  someMember(body, value, (member) => {
-    if (member.key.length > NAME_MAX) return false;
+  if (value === undefined) return undefined;
+  someMemberWithin(body, value, (member) => {
     if (isLeftOut(body, member))
       found = shortWords(`${member.key}: ${textOf(body, member.value).slice(0, TEXT_BYTES)}`);
-    else if (level < LEVELS) found = readLeftOut(body, member.value, level + 1);
     return found !== undefined;
   });
   return found;
@@ -121,19 +73,21 @@ export function readLeftOut(body: Buffer, value: Span | undefined, level = 1): s
 
 function isLeftOut(body: Buffer, { key, value }: { key: string; value: Span }): boolean {
   const name = inWords(key).replaceAll(" ", "");
-  const isWarning = WARNING_NAME.test(name);
-  if ((!isWarning && !LEFT_OUT_NAME.test(name)) || isNothing(body, value)) return false;
+  const isWarning = NAMES.warning.test(name);
+  if ((!isWarning && !NAMES.leftOut.test(name)) || isNothing(body, value)) return false;
   const kind = kindOf(body, value);
   const text = kind === "string" ? headOf(body, value, TEXT_BYTES) : textOf(body, value).slice(0, TEXT_BYTES);
   if (kind === "number" || (kind === "string" && /^\s*\d*\s*$/.test(text))) return isWarning && Number(text) > 0;
-  if (kind === "string" && NOT_ANY.test(text)) return false;
+  if (kind === "string" && TEXTS.notAny.test(text)) return false;
   return isWarning ? readTextDoubt(text) !== undefined || hasFailed(text) : true;
 }
 
 /** A word of failure or absence, without a 0 beside it. */
 function hasFailed(text: string): boolean {
-  const isFailed = (segment: string) => segment.search(FAILED) >= 0 || NONE.test(segment);
-  return segmentsOf(plain("", text)).some((segment) => isFailed(segment) && !countsAt(segment, FAILED).includes(0));
+  const isFailed = (segment: string) => segment.search(TEXTS.failed) >= 0 || TEXTS.none.test(segment);
+  return segmentsOf(plain("", text)).some(
+    (segment) => isFailed(segment) && !countsAt(segment, TEXTS.failed).includes(0),
+  );
 }
 
 /** The text of a member that counts refused records: beside it no other count can be one of changes. */
@@ -151,9 +105,9 @@ export function readCountsInWords(text: string): { changed: number | undefined; 
   const counts = segmentsOf({ label: "", text, isNumber: false })
     .flatMap(clausesOf)
     .map((clause) => clause.replace(FRACTION, " "))
-    .filter((clause) => clause.search(FAILED) < 0)
+    .filter((clause) => clause.search(TEXTS.failed) < 0)
     .map((clause) => {
-      const found = [EITHER, SAME].map((words) => countsAt(clause, words)).find(({ length }) => length > 0);
+      const found = [TEXTS.either, TEXTS.same].map((words) => countsAt(clause, words)).find(({ length }) => length > 0);
       const changed = new Set(found);
       const all = [...clause.matchAll(NUMBERS)].map((match) => Number(match[1]));
       return { changed: [...changed], others: all.filter((count) => !changed.has(count)) };
@@ -167,7 +121,7 @@ function wordsOf({ label, text }: Part): string {
 }
 
 function isRefusedCount({ label, text, isNumber }: Part): boolean {
-  return isNumber && Number(text) > 0 && REFUSED_NAME.test(label);
+  return isNumber && Number(text) > 0 && LABELS.refused.test(label);
 }
 
 function isRepeated(text: string, sent: readonly { record: string }[]): boolean {
@@ -179,17 +133,17 @@ function isRepeated(text: string, sent: readonly { record: string }[]): boolean 
 function findPart(parts: readonly Part[], size: number, isOwn: (text: string) => boolean): Part | undefined {
   const all = parts.map((each) => ({ each, segments: segmentsOf(each) }));
   const flat = all.flatMap(({ segments }) => segments.flatMap(clausesOf));
-  const either = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, EITHER))));
-  const same = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, SAME))));
+  const either = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, TEXTS.either))));
+  const same = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, TEXTS.same))));
   const isShort = (clause: string) =>
     fractionsOf(clause, size).some(({ part, isEither }) => (isEither ? either : part + same) < size);
   const isFailed = (segment: string) =>
-    segment.search(SAME) < 0 && countsAt(segment, FAILED).some((count) => count > 0);
+    segment.search(TEXTS.same) < 0 && countsAt(segment, TEXTS.failed).some((count) => count > 0);
   return all.find(({ each, segments }) => {
     const { text, isNumber } = each;
     if (isNumber) return isRefusedCount(each);
     const isPart =
-      PARTIAL.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
+      VALUES.partial.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
     return isPart && !isOwn(text);
   })?.each;
 }
@@ -231,13 +185,13 @@ function read(pattern: RegExp, text: string): number | undefined {
   const found = pattern.exec(text);
   if (found === null) return undefined;
   const [words = "", number = ""] = pattern === BEFORE ? [found[2], found[1]] : [found[1], found[2]];
-  return NONE.test(words) ? undefined : Number(number);
+  return TEXTS.none.test(words) ? undefined : Number(number);
 }
 
 /** Fractions of `size` or more records in which fewer were accepted. */
 function fractionsOf(segment: string, size: number): { part: number; isEither: boolean }[] {
-  if (segment.search(SAME) >= 0 || segment.search(FAILED) >= 0) return [];
-  const isEither = segment.search(EITHER) >= 0;
+  if (segment.search(TEXTS.same) >= 0 || segment.search(TEXTS.failed) >= 0) return [];
+  const isEither = segment.search(TEXTS.either) >= 0;
   const rest = segment.replace(FRACTION, " ");
   const found = [
     ...[...segment.matchAll(FRACTION)].map((match) => ({ match, part: match[1], whole: match[2] })),
@@ -247,32 +201,32 @@ function fractionsOf(segment: string, size: number): { part: number; isEither: b
     const [few, many] = [Number(part), Number(whole)];
     const end = match.index + match[0].length;
     const isElse = ELSE_BEFORE.test(segment.slice(0, match.index)) || ELSE_AFTER.test(segment.slice(end));
-    const isOfRequest = few < many && few < size && (many === size || (many > size && COUNTED.test(segment)));
+    const isOfRequest = few < many && few < size && (many === size || (many > size && TEXTS.counted.test(segment)));
     return isOfRequest && !isElse ? [{ part: few, isEither }] : [];
   });
 }
 
 /** The texts and numbers of the answer, without lists of objects, which are lists of records. */
 function readParts(body: Buffer, root: Span): Part[] {
+  if (kindOf(body, root) !== "object") return partsOf(body, { label: "", value: root, kind: kindOf(body, root) });
   const parts: Part[] = [];
-  const add = (label: string, value: Span, level: number) => {
-    const kind = kindOf(body, value);
-    if (kind === "string") parts.push(plain(label, headOf(body, value, TEXT_BYTES)));
-    if (kind === "number") parts.push({ label, text: textOf(body, value), isNumber: true });
-    if (kind === "boolean" && PARTIAL_FLAG.test(label) && textOf(body, value) === "true")
-      parts.push(plain(label, "partial"));
-    if (kind === "array") {
-      for (const element of elementsOf(body, value).slice(0, LISTED_MAX))
-        if (kindOf(body, element) === "string") parts.push(plain("", headOf(body, element, TEXT_BYTES)));
-    }
-    if (kind !== "object" || level >= LEVELS) return;
-    someMember(body, value, (member) => {
-      if (member.key.length <= NAME_MAX) add(inWords(member.key), member.value, level + 1);
-      return parts.length >= TEXTS_MAX;
-    });
-  };
-  add("", root, 0);
+  someMemberWithin(body, root, ({ key, value, kind }) => {
+    parts.push(...partsOf(body, { label: inWords(key), value, kind }));
+    return parts.length >= TEXTS_MAX;
+  });
   return parts;
+}
+
+function partsOf(body: Buffer, { label, value, kind }: { label: string; value: Span; kind: JsonKind }): Part[] {
+  if (kind === "string") return [plain(label, headOf(body, value, TEXT_BYTES))];
+  if (kind === "number") return [{ label, text: textOf(body, value), isNumber: true }];
+  if (kind === "boolean" && LABELS.partial.test(label) && textOf(body, value) === "true")
+    return [plain(label, "partial")];
+  if (kind !== "array") return [];
+  const texts = elementsOf(body, value)
+    .slice(0, LISTED_MAX)
+    .filter((element) => kindOf(body, element) === "string");
+  return texts.map((element) => plain("", headOf(body, element, TEXT_BYTES)));
 }
 
 function plain(label: string, text: string): Part {

@@ -2,6 +2,7 @@ import {
   elementsOf,
   headOf,
   kindOf,
+  type Member,
   membersOf,
   type Span,
   skipBlanks,
@@ -10,6 +11,8 @@ import {
   textOf,
 } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
+import { NAME_MAX, plainName, TEXT_BYTES } from "./members.ts";
+import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
 /**
  * The purpose of an answer, which determines what is examined:
@@ -20,39 +23,6 @@ import { shortWords } from "../../messages/inert-text.ts";
  * - `record`: to a GET for one record. States and messages are data of the shop.
  */
 export type AnswerUse = "acceptance" | "list" | "beside" | "record";
-
-/** Words with which a service reports a failure in an answer with a 2xx status. */
-const FAILURE =
-  /(?:errors?|exceptions?)$|(?:^|[^a-z])(?:err|fail|failed|failures?|false|rejected|refused|denied|declined|invalid|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|nok|ko|ng|unavailable|not[ _-]?(?:ok|found|accepted|allowed|authori[sz]ed|applied|saved)|ошибк[аи]|сбой|отказ|отказано|отклонено|неудача|неуспешно|не принято)$/;
-/** Values of `error` that mean no error, such as `no_error`. */
-const NO_ERROR =
-  /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/;
-/** Values of `success` or `ok` that mean a failure. */
-const NOT_DONE = /^(?:no|n|f|нет|0+(?:\.0+)?)$/;
-
-// Names are compared in lower case, without separators.
-const ERROR_NAME =
-  /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext|ошибк[аи]|естьошибки|текстошибки|кодошибки|исключение)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/;
-const CODE_NAME = /(?:code|codes|no|status|number)$/;
-/** A list or count of records that were not accepted, or a flag that there are any. */
-const FAILED_NAME =
-  /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/;
-/** Fields in which 0 means false. */
-const DONE_NAME = /^(?:is|was|has)?(?:success|successful|successfully|ok|успех|успешно)$/;
-/** Fields in which a number is a count: 0 may mean that nothing differs. */
-const ACCEPTED_NAME = /^(?:is|was|has)?(?:accepted|succeeded|saved|acknowledged|ack)$/;
-const STATE_NAME =
-  /^(?:status|state|result|outcome|response|type|code|ret|статус|состояние|результат|код|(?:status|state|result|response|return|ret|http|httpstatus)(?:code|status|text))$/;
-const MESSAGE_NAME = /^(?:message|msg|detail|сообщение)$/;
-/** Objects that wrap the answer's content, one level below the root. Those of `DATA_NAME` may also repeat a record. */
-const ENVELOPE_NAME = /^(?:response|result|meta|status|reply|answer|return)$/;
-const DATA_NAME = /^(?:data|body|payload)$/;
-/** Lists of results, one per record. */
-const RESULTS_NAME = /^(?:data|response|results?|items|records|reply|answer)$/;
-
-const NAME_MAX = 40;
-/** More than a message shows, in any script. */
-const WORDS_BYTES = 1_200;
 
 /**
  * The text of an error that a JSON answer reports, or undefined where it reports none. An error is:
@@ -78,7 +48,7 @@ const WORDS_BYTES = 1_200;
 export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report?: Span): string | undefined {
   const kind = kindOf(bytes, root);
   if (kind === "boolean") return textOf(bytes, root) === "false" ? "false" : undefined;
-  if (kind === "string") return readTextError(headOf(bytes, root, WORDS_BYTES));
+  if (kind === "string") return readTextError(headOf(bytes, root, TEXT_BYTES));
   if (kind === "array") return use === "acceptance" ? readElements(bytes, root) : undefined;
   return kind === "object" ? readObject(bytes, root, { use, place: "root", report }) : undefined;
 }
@@ -102,7 +72,7 @@ export function readReportedWords(bytes: Buffer, value: Span, level = 1): string
     return firstOf(elementsOf(bytes, value), (element) => readReportedWords(bytes, element, level + 1));
   }
   return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
-    const isReport = key.length <= NAME_MAX && REPORT_NAME.test(nameOf(key));
+    const isReport = key.length <= NAME_MAX && REPORT_NAME.test(plainName(key));
     if (
       isReport &&
       /^(?:object|array)$/.test(kindOf(bytes, member)) &&
@@ -137,8 +107,8 @@ export function readSentWords(bytes: Buffer, value: Span, level = 1): string | u
   const own = isReport ? readObject(bytes, value, { use: "record", place: "record" }) : undefined;
   if (own !== undefined) return own;
   return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
-    const name = nameOf(key);
-    const isErrors = key.length <= NAME_MAX && REPORT_NAME.test(name) && !ERROR_NAME.test(name);
+    const name = plainName(key);
+    const isErrors = key.length <= NAME_MAX && REPORT_NAME.test(name) && !NAMES.error.test(name);
     if (isErrors && kindOf(bytes, member) === "array" && !isNothing(bytes, member)) return wordsOf(bytes, member);
     return level > OWN_LEVELS ? undefined : readSentWords(bytes, member, level + 1);
   });
@@ -146,32 +116,24 @@ export function readSentWords(bytes: Buffer, value: Span, level = 1): string | u
 
 /** The order itself, which may have an error of its own: it has a state, and nothing that says of success. `error` is no order's state. */
 function isOrder(bytes: Buffer, object: Span): boolean {
-  const members = [...membersOf(bytes, object)].map(({ key, value }) => ({ name: nameOf(key), value }));
+  const members = [...membersOf(bytes, object)].map(({ key, value }) => ({ name: plainName(key), value }));
   const hasState = members.some(({ name, value }) => /^stat(?:us|e)$/.test(name) && plainOf(bytes, value) !== "error");
-  return hasState && !members.some(({ name }) => DONE_NAME.test(name));
+  return hasState && !members.some(({ name }) => NAMES.success.test(name));
 }
 
 /** Whether a member of that name describes an error, so that a list in it is no list of orders. */
 export function isErrorName(key: string): boolean {
-  const name = nameOf(key);
-  return ERROR_NAME.test(name) || name === "details" || name === "trace";
+  const name = plainName(key);
+  return NAMES.error.test(name) || name === "details" || name === "trace";
 }
 
 /** The text, shortened, where it begins as an error of 1C (`failure`), PHP (`Fatal error: …`) and others; else undefined. */
 export function readTextError(text: string): string | undefined {
-  const head = text.slice(0, WORDS_BYTES);
-  const [, rest] = TEXT_ERROR.exec(head) ?? TEXT_REFUSAL.exec(head) ?? [];
-  const isNone = rest === undefined || NO_ERRORS_LEFT.test(rest) || NO_ERROR.test(head.trim().toLowerCase());
-  return isNone && !TEXT_NO.test(head) ? undefined : shortWords(head);
+  const head = text.slice(0, TEXT_BYTES);
+  const [, rest] = TEXTS.error.exec(head) ?? TEXTS.refusal.exec(head) ?? [];
+  const isNone = rest === undefined || TEXTS.noErrorsLeft.test(rest) || VALUES.noError.test(head.trim().toLowerCase());
+  return isNone && !TEXTS.no.test(head) ? undefined : shortWords(head);
 }
-
-const TEXT_ERROR =
-  /^[^\p{L}\d]*(?:(?:php|fatal|parse|uncaught|internal|unexpected|unhandled|unknown|database|server|system|runtime|critical|syntax|application|validation)[ \t]+)*(?:[\w.\\$]*(?:errors?|exception)|fail|failed|failures?|faults?|warnings?|fatal|panic|traceback|false)(?![\p{L}\d_])(.*)/iu;
-const TEXT_REFUSAL =
-  /^[^\p{L}\d]*(?:unauthori[sz]ed|unauthenticated|forbidden|(?:access|permission) denied|not (?:allowed|authori[sz]ed|accepted|saved)|bad (?:request|gateway)|(?:service|temporarily) unavailable|gateway time-?out|too many (?:requests|connections)|rejected|refused|denied|could not|cannot|can't|unable to|invalid)(?![\p{L}\d])(.*)/iu;
-const TEXT_NO = /^\W*(?:no|nok|ko|not ok|false)\W*$/i;
-/** Follows the word for an error where there was none: `Errors: 0`. */
-const NO_ERRORS_LEFT = /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu;
 
 interface Where {
   use: AnswerUse;
@@ -185,59 +147,74 @@ interface Where {
 /** Errors at deeper levels are data of the shop. */
 const LEVELS = 2;
 
-function readObject(bytes: Buffer, object: Span, { use, place, report, depth = 0 }: Where): string | undefined {
-  let error: string | undefined;
-  let refusal: string | undefined;
-  let code: string | undefined;
-  let message: Span | undefined;
-  let isWell = false;
-  someMember(bytes, object, ({ key, value }) => {
-    if (key.length > NAME_MAX) return false;
-    const name = nameOf(key);
-    const isError = ERROR_NAME.test(name);
-    const isDone = DONE_NAME.test(name);
-    // All other members of a record are data of the shop.
-    if (use === "record" && !isError && !isDone) return false;
-    const said = plainOf(bytes, value);
-    if (isError) {
-      if (report !== undefined && value.start <= report.start && report.end <= value.end) return false;
-      const isCode = CODE_NAME.test(name);
-      const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (isCode && isSuccessCode(said));
-      if (!isWord && !isNothing(bytes, value) && !isListOfNothing(bytes, value, isCode))
-        error ??= wordsOf(bytes, value);
-      return false;
-    }
-    if (isDone || ACCEPTED_NAME.test(name)) {
-      const isZero = isDone || kindOf(bytes, value) === "string" ? NOT_DONE.test(said) : false;
-      if (isZero || isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
-      else if (said === "true" || Number(said) > 0) isWell = true;
-    } else if (STATE_NAME.test(name)) {
-      if (isFailure(said)) refusal ??= `${shortWords(key)}: ${said}`;
-      // An article may have such a code.
-      else if (use === "acceptance" && isErrorCode(said) && !(name === "code" && place === "record"))
-        refusal ??= `${shortWords(key)}: ${said}`;
-      else if (/^[45]\d\d$/.test(said)) {
-        if (name === "code" && place === "record") code = `${shortWords(key)}: ${said}`;
-        else refusal ??= `${shortWords(key)}: ${said}`;
-      } else if (isSuccessCode(said) || said === "true" || /^[a-z]/.test(said))
-        isWell ||= !/^(?:null|none|nil)$/.test(said);
-    } else if (use === "acceptance" && FAILED_NAME.test(name)) {
-      if (said !== "no" && !isNothing(bytes, value)) refusal ??= `${shortWords(key)}: ${wordsOf(bytes, value)}`;
-    } else if (MESSAGE_NAME.test(name) && !isNothing(bytes, value)) {
-      if (message === undefined || name.startsWith("m")) message = value;
-    }
-    if (place === "root" || (use === "acceptance" && depth < LEVELS))
-      error ??= readInside(bytes, { name, value }, { use, report, depth: depth + 1 });
+/** What the members of one object report, the first of each. */
+interface Found {
+  error?: string | undefined;
+  refusal?: string | undefined;
+  /** A code that a record may have of its own. */
+  code?: string;
+  message?: Span;
+  isWell?: boolean;
+}
+
+function readObject(bytes: Buffer, object: Span, where: Where): string | undefined {
+  const found: Found = {};
+  someMember(bytes, object, (member) => {
+    if (member.key.length <= NAME_MAX) readMember(bytes, member, { where, found });
     return false;
   });
+  const { error, message } = found;
   if (error !== undefined) return error;
-  if (message !== undefined) refusal ??= code;
+  const refusal = found.refusal ?? (message && found.code);
   if (refusal !== undefined) return message === undefined ? refusal : wordsOf(bytes, message);
-  if (message === undefined || isWell || use === "beside" || place === "record") return undefined;
+  if (message === undefined || found.isWell || where.use === "beside" || where.place === "record") return undefined;
   if (kindOf(bytes, message) !== "string") return undefined;
-  const text = headOf(bytes, message, WORDS_BYTES);
+  const text = headOf(bytes, message, TEXT_BYTES);
   // A warning is no error.
   return /^\W*warning/i.test(text) ? undefined : readTextError(text);
+}
+
+function readMember(bytes: Buffer, { key, value }: Member, { where, found }: { where: Where; found: Found }): void {
+  const name = plainName(key);
+  const { use, place, report, depth = 0 } = where;
+  const isSuccess = NAMES.success.test(name);
+  if (NAMES.error.test(name)) {
+    if (report === undefined || value.start > report.start || report.end > value.end)
+      found.error ??= readErrorMember(bytes, name, value);
+    return;
+  }
+  // All other members of a record are data of the shop.
+  if (use === "record" && !isSuccess) return;
+  const said = plainOf(bytes, value);
+  const isRecordCode = name === "code" && place === "record";
+  const refuse = (words: string) => {
+    found.refusal ??= `${shortWords(key)}: ${words}`;
+  };
+  if (isSuccess || NAMES.accepted.test(name)) {
+    const isZero = (isSuccess || kindOf(bytes, value) === "string") && VALUES.notDone.test(said);
+    if (isZero || isFailure(said)) refuse(said);
+    else if (said === "true" || Number(said) > 0) found.isWell = true;
+  } else if (NAMES.stateOrCode.test(name)) {
+    const isHttpError = /^[45]\d\d$/.test(said);
+    // An article may have such a code.
+    const isRefusal = (use === "acceptance" && isErrorCode(said)) || isHttpError;
+    if (isFailure(said) || (isRefusal && !isRecordCode)) refuse(said);
+    else if (isHttpError) found.code = `${shortWords(key)}: ${said}`;
+    else if (isSuccessCode(said) || /^[a-z]/.test(said)) found.isWell ||= !/^(?:null|none|nil)$/.test(said);
+  } else if (use === "acceptance" && NAMES.failed.test(name)) {
+    if (said !== "no" && !isNothing(bytes, value)) refuse(wordsOf(bytes, value));
+  } else if (NAMES.message.test(name) && !isNothing(bytes, value)) {
+    if (found.message === undefined || name.startsWith("m")) found.message = value;
+  }
+  if (place === "root" || (use === "acceptance" && depth < LEVELS))
+    found.error ??= readInside(bytes, { name, value }, { use, report, depth: depth + 1 });
+}
+
+function readErrorMember(bytes: Buffer, name: string, value: Span): string | undefined {
+  const said = plainOf(bytes, value);
+  const isCode = /(?:code|codes|no|status|number)$/.test(name);
+  const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (isCode && isSuccessCode(said));
+  return isWord || isNothing(bytes, value) || isListOfNothing(bytes, value, isCode) ? undefined : wordsOf(bytes, value);
 }
 
 /** One value for each record, none of them an error. A 0 may be the place of a record, unless it is a code. */
@@ -254,11 +231,12 @@ function readInside(
   { use, report, depth = 1 }: Omit<Where, "place">,
 ): string | undefined {
   const kind = kindOf(bytes, value);
-  if (kind === "array") return use === "acceptance" && RESULTS_NAME.test(name) ? readElements(bytes, value) : undefined;
+  if (kind === "array")
+    return use === "acceptance" && NAMES.results.test(name) ? readElements(bytes, value) : undefined;
   if (kind !== "object") return undefined;
   if (report !== undefined && value.start === report.start && value.end === report.end) return undefined;
-  if (ENVELOPE_NAME.test(name)) return readObject(bytes, value, { use, place: "envelope", report, depth });
-  return DATA_NAME.test(name) ? readObject(bytes, value, { use, place: "record", report, depth }) : undefined;
+  if (NAMES.envelope.test(name)) return readObject(bytes, value, { use, place: "envelope", report, depth });
+  return NAMES.data.test(name) ? readObject(bytes, value, { use, place: "record", report, depth }) : undefined;
 }
 
 function readElements(bytes: Buffer, list: Span): string | undefined {
@@ -273,13 +251,9 @@ function readElements(bytes: Buffer, list: Span): string | undefined {
   return undefined;
 }
 
-function nameOf(key: string): string {
-  return key.replace(/[_\- .]/g, "").toLowerCase();
-}
-
 /** @param said in lower case */
 function isFailure(said: string): boolean {
-  return said === "false" || (FAILURE.test(said) && !NO_ERROR.test(said));
+  return said === "false" || (VALUES.failure.test(said) && !VALUES.noError.test(said));
 }
 
 /** A negative code or one with an error prefix: `-1`, `E500`, `ERR_42`. */
@@ -296,13 +270,13 @@ function plainOf(bytes: Buffer, value: Span): string {
   const kind = kindOf(bytes, value);
   if (kind === "object" || kind === "array") return kind;
   // A longer text is no single word.
-  if (value.end - value.start > WORDS_BYTES) return kind;
+  if (value.end - value.start > TEXT_BYTES) return kind;
   return (kind === "string" ? stringOf(bytes, value) : textOf(bytes, value)).trim().toLowerCase();
 }
 
 function wordsOf(bytes: Buffer, value: Span): string {
-  if (kindOf(bytes, value) === "string") return shortWords(headOf(bytes, value, WORDS_BYTES));
-  return shortWords(bytes.toString("utf8", value.start, Math.min(value.end, value.start + WORDS_BYTES)));
+  if (kindOf(bytes, value) === "string") return shortWords(headOf(bytes, value, TEXT_BYTES));
+  return shortWords(bytes.toString("utf8", value.start, Math.min(value.end, value.start + TEXT_BYTES)));
 }
 
 /** Whether a value means no error: null, false, 0, a word for success, an empty list, or an object of only such values. */
@@ -319,6 +293,6 @@ export function isNothing(bytes: Buffer, value: Span): boolean {
       return !isEmpty;
     });
   }
-  if (kind === "number") return value.end - value.start <= WORDS_BYTES && Number(textOf(bytes, value)) === 0;
-  return NO_ERROR.test(plainOf(bytes, value));
+  if (kind === "number") return value.end - value.start <= TEXT_BYTES && Number(textOf(bytes, value)) === 0;
+  return VALUES.noError.test(plainOf(bytes, value));
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
+import { formOf } from "../../../src/service/outcome/answer-form.ts";
+import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import {
   acceptFresh,
   findDoubtedSince,
-  formOf,
   isUnusual,
   learnDisproved,
   learnProved,
   learnUnusual,
   learnUsual,
-} from "../../../src/service/outcome/answer-form.ts";
-import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+} from "../../../src/service/outcome/usual-forms.ts";
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 2, 1);

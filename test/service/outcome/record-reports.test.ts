@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { learnUsual } from "../../../src/service/outcome/answer-form.ts";
 import { NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import type { SentRecord } from "../../../src/service/outcome/named-records.ts";
+import { readSaid } from "../../../src/service/outcome/record-reports.ts";
+import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
 import {
   findOdd,
   isUnusuallySaid,
   learnSaid,
   NOTHING_SAID,
-  readSaid,
-  type SentRecord,
   type UsuallySaid,
   wordsOf,
-} from "../../../src/service/outcome/record-reports.ts";
+} from "../../../src/service/outcome/usual-reports.ts";
 
 const record = (...key: string[]): SentRecord => ({
   key,

@@ -1,0 +1,128 @@
+/*
+ * The usual words for accepted records of an endpoint: no list of words covers every form of a refusal, so words that
+ * accepted records never had are unusual. Pure.
+ */
+
+import { bareName } from "./named-records.ts";
+import {
+  FLAG,
+  FLAG_NO,
+  FLAG_YES,
+  LIST_OF_ALL,
+  LIST_OF_ONE,
+  listWord,
+  OTHER_LIST,
+  placeOf,
+  type SaidOfRecords,
+  WELL,
+} from "./record-reports.ts";
+import { NAMES } from "./vocabulary.ts";
+
+/** The usual words for accepted records of one endpoint. */
+export interface UsuallySaid {
+  words: readonly string[];
+  /** Whether every record was named in every answer. */
+  isEachNamed: boolean;
+  /** Number of answers, up to {@link USUAL_TIMES}. */
+  times: number;
+  /** Number of these answers whose lists without named records were examined. */
+  listTimes?: number;
+  /** Names and values of answers that named no record, by their place: `code`, `code#` for any number, `status=ok`. */
+  ordinary?: readonly string[];
+}
+
+export const NOTHING_SAID: UsuallySaid = { words: [], isEachNamed: true, times: 0 };
+
+const USUAL_TIMES = 3;
+/** More different words than this are values of the records and no verdicts. */
+const WORDS_MAX = 30;
+const ORDINARY_MAX = 100;
+/** Means not named. */
+const NOT_NAMED = "-";
+
+function wordsOfOne(said: ReadonlySet<string>): string[] {
+  const isNamed = [...said].some((word) => placeOf(word) === undefined);
+  return isNamed ? [...said] : [...said, NOT_NAMED];
+}
+
+/** All words, for the form of the answer. */
+export function wordsOf(said: SaidOfRecords): string[] {
+  return [...new Set([...said.of.flatMap(wordsOfOne), ...said.unnamed])].sort();
+}
+
+/** A word of the outcome, or the code of a refusal; not a message, and no code of this one answer. */
+const BRIEF = /(?<!text|message|msg|reason|details?|note|warnings?)=(?:\p{L}[\p{L} _-]*|[45]\d\d)$/u;
+
+/** The words for the one record of a request, without what may differ from one acceptance to the next. */
+export function briefWordsOf({ of }: SaidOfRecords): string[] {
+  return of.flatMap((words) => [...words].filter((word) => word === WELL || BRIEF.test(word)));
+}
+
+/** Whether some of these words are not usual for accepted records. */
+export function isUnusuallySaid(usual: UsuallySaid, words: readonly string[]): boolean {
+  return isKnown(usual) && words.some((word) => isOdd(usual, word));
+}
+
+/**
+ * Records, by index in the request, with unusual words, or not named where usually each is. Until that is known, those that
+ * are named where only records are named that were left out.
+ */
+export function findOdd(usual: UsuallySaid, said: SaidOfRecords): { index: number; words: string }[] {
+  return said.of.flatMap((each, index) => {
+    const odd = wordsOfOne(each).find((word) => (isKnown(usual) ? isOdd(usual, word) : isOfLeftOut(usual, word)));
+    return odd === undefined ? [] : [{ index, words: odd }];
+  });
+}
+
+/** `unknown[]`, `data.skipped[]reason=…` */
+function isOfLeftOut({ words }: UsuallySaid, word: string): boolean {
+  const [place = ""] = word.split("=");
+  const names = place.split(/\[\]|[.~]/).slice(0, -1);
+  return !words.includes(word) && names.some((name) => NAMES.leftOut.test(bareName(name)));
+}
+
+/** Whether nothing more is learned from further answers. */
+export function hasSettled({ times, listTimes = 0, ordinary }: UsuallySaid): boolean {
+  return times >= USUAL_TIMES && listTimes >= USUAL_TIMES && ordinary !== undefined;
+}
+
+function isKnown(usual: UsuallySaid): boolean {
+  return usual.times >= USUAL_TIMES && usual.words.length <= WORDS_MAX;
+}
+
+function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string): boolean {
+  if (word === NOT_NAMED) return isEachNamed && words.length > 0;
+  if (word === WELL || words.includes(word)) return false;
+  if (word.startsWith(FLAG)) return word.endsWith(FLAG_NO) && words.includes(word.replace(FLAG_NO, FLAG_YES));
+  const place = placeOf(word);
+  if (place === undefined) return true;
+  if (listTimes < USUAL_TIMES) return false;
+  const [isOfAll, isOfOne, isOther] = [LIST_OF_ALL, LIST_OF_ONE, OTHER_LIST].map((sign) =>
+    words.includes(listWord(place, sign)),
+  );
+  if (word === listWord(place, OTHER_LIST)) return isOfAll === true || isOfOne !== true;
+  const isListWord = [LIST_OF_ALL, LIST_OF_ONE].some((sign) => word === listWord(place, sign));
+  return !isListWord && isOther !== true;
+}
+
+/** Learns from an answer whose records were accepted. Returns the same object where nothing is new. */
+export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary: readonly string[] = []): UsuallySaid {
+  if (hasSettled(usual)) return usual;
+  const { times, listTimes = 0 } = usual;
+  const all = [...new Set([...(usual.ordinary ?? []), ...ordinary])].slice(0, ORDINARY_MAX);
+  // Words learned by a version that examined no lists are kept.
+  const learned = times < USUAL_TIMES ? words : words.filter((word) => placeOf(word) !== undefined);
+  const counted = { times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
+  return { ...withWords(usual, learned), ...counted, ordinary: all };
+}
+
+/** Makes these words usual. */
+export function adoptSaid(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+  return isUnusuallySaid(usual, words) ? withWords(usual, words) : usual;
+}
+
+function withWords(usual: UsuallySaid, words: readonly string[]): UsuallySaid {
+  const isEachNamed = usual.isEachNamed && !words.includes(NOT_NAMED);
+  const more = words.filter((word) => word !== NOT_NAMED && !usual.words.includes(word));
+  return { ...usual, words: [...usual.words, ...more].slice(0, WORDS_MAX + 1), isEachNamed };
+}

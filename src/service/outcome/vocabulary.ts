@@ -1,0 +1,195 @@
+/*
+ * The words with which services say what became of a request: by meaning and language, then by the place in which they are
+ * looked for, as the name of a member, as a whole value, or inside a text. No list covers every service, so what is usual
+ * for an endpoint is learned as well (`usual-forms.ts`, `usual-reports.ts`).
+ */
+
+const r = String.raw;
+
+/** Words that several places share, as alternatives of a regular expression: in English, then in Russian. */
+const WORDS = {
+  yes: r`ok|okay|success|successful|succeeded|true|yes|1|2\d\d|успех|успешно|да`,
+  success: "success|successful|ok|успех|успешно",
+  no: "err|fail|failed|failure|rejected|refused|declined|denied|invalid|nok|ko|not[ _-]?(?:found|accepted|saved|applied)|ошибка|отказ|отклонено|не принято",
+  accepted: "accepted|imported|processed|saved",
+  changed: "updated|created|inserted|upserted|added|changed",
+  stored: "received|stored|queued|applied|written|succeeded",
+  skipped: "skipped|ignored|omitted|dropped|lost",
+  skippedRu: "пропущен[оы]?",
+  missing: "missing|absent|unknown|unmatched|unrecogni[sz]ed",
+  /** After "not". */
+  done: "found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded",
+  state: "status|state|result|outcome|статус|результат",
+  verdict:
+    "status|state|code|result|outcome|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done",
+  message: "message|msg|detail|сообщение",
+  envelope: "response|result|meta|status|reply|answer|return",
+};
+
+/** Refused and missing records in a text; of Russian words the endings vary. */
+const REFUSED = r`not ?(?:${WORDS.done})|${WORDS.missing}|nonexistent|fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\p{L}*|отсутству\p{L}*|неизвестн\p{L}*|не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|ошиб\p{L}*|сбо[йяюеи]\p{L}*|неверн\p{L}*|некорректн\p{L}*`;
+
+/** These words and no others, between an optional beginning and an optional end. */
+function whole(words: string, { before = "", after = "" } = {}): RegExp {
+  return new RegExp(`^(?:${before})?(?:${words})(?:${after})?$`);
+}
+
+const OF = "(?:num|number|total|count)?(?:of)?";
+const RECORDS = "count|total|records|items|rows";
+const THINGS = "records?|items?|rows?|lines?";
+const ARTICLES = "skus?|keys?|ids?|articles?|products?";
+
+/** The name of a count of such records: `accepted`, `num_of_accepted`, `acceptedRows`. */
+const count = (words: string) => whole(words, { before: OF, after: RECORDS });
+/** `accepted`, `is_accepted` */
+const flag = (words: string) => whole(words, { before: "is|was|has" });
+
+/** Names of members, as `plainName` gives them. */
+export const NAMES = {
+  /** Counts of accepted records. All 0 beside a count of skipped ones means that none was accepted. */
+  taken: count(`${WORDS.accepted}|${WORDS.changed}|${WORDS.stored}`),
+  /** Of these a 0 alone means that none was accepted; a count of changes is also 0 where nothing differs. */
+  takenAtAll: count(WORDS.accepted),
+  takenOrSame: count(`${WORDS.accepted}|${WORDS.changed}|${WORDS.stored}|unchanged|ok`),
+  same: count("unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*"),
+  changed: count(`${WORDS.changed}|modified|affected|edited|replaced|new`),
+  received: count("received"),
+  /** All records, accepted or not. */
+  all: count("received|processed|total|count|size|all|sent|submitted|requested|records|items|rows|всего|получено"),
+  /** Accepted records beside a count of all. They may also be flags. */
+  good: whole("ok|success|successful|successfully|good|valid|done|completed?|passed|успешно", { after: RECORDS }),
+  /** Counts, lists and texts of what was not accepted. */
+  leftOut: whole(
+    `${WORDS.skipped}|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|${WORDS.missing}|unprocessed|not(?:${WORDS.done})|errors?|${WORDS.skippedRu}|пропущенные|проигнорирован[оы]|отклонен[оы]|отброшен[оы]|неизвестн(?:о|ы|ые)|отсутству(?:ет|ют|ющие)|не(?:найден|принят|обновлен|обработан|загружен|сохранен|распознан|сопоставлен)(?:о|ы|ные)`,
+    { before: `${OF}(?:${THINGS}|${ARTICLES})?`, after: `count|total|${THINGS}|${ARTICLES}|list` },
+  ),
+  /** Counts that may also count unchanged records where nothing else is counted. */
+  leftOutOrSame: whole(`${WORDS.skipped}|${WORDS.skippedRu}`, {
+    ...{ before: `${OF}(?:${THINGS})?`, after: `count|total|${THINGS}` },
+  }),
+  /** A list or count of records that were not accepted, or a flag that there are any. */
+  failed:
+    /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/,
+  /** Lists and texts that may be about anything, and counts of these. */
+  warning: whole("warnings?|предупреждени[ея]", { before: OF, after: "count|total|list|text" }),
+  /** Counts of confirmed orders. */
+  confirmed:
+    /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/,
+  /** Flags that are false where nothing was accepted. "Not processed yet" is no refusal. */
+  takenFlag: flag("queued|received|stored|saved|imported|updated|applied|acknowledged|delivered|committed"),
+  downFlag:
+    /^(?:is|in|under)?(?:maintenance|offline|unavailable|outage|degraded|readonly|locked|blocked|busy|down)(?:mode)?$/,
+  /** Fields in which 0 means false. */
+  success: flag(`${WORDS.success}|successfully`),
+  /** Fields in which a number is a count: 0 may mean that nothing differs. */
+  accepted: flag("accepted|succeeded|saved|acknowledged|ack"),
+  /** Fields in which a word for success is a yes. */
+  yes: flag(`${WORDS.success}|${WORDS.state}|accepted`),
+  /** Fields in which 0 or one letter may mean a failure. */
+  state: whole(`${WORDS.state}|response|состояние`),
+  stateOrCode: whole(
+    `${WORDS.state}|response|состояние|type|code|ret|код|(?:status|state|result|response|return|ret|http|httpstatus)(?:code|status|text)`,
+  ),
+  /** Fields in which a code that is none of success may mean a failure. */
+  code: /^(?:err(?:or)?no|(?:err(?:or)?|status|state|result|response|return|ret|sub)?code|ret|код)$/,
+  error:
+    /^(?:has|is|any)?(?:errors?|exceptions?|faults?|err|errno|errcode|errmsg|errtext|ошибк[аи]|естьошибки|текстошибки|кодошибки|исключение)$|^(?:error|exception|fault(?:code|string|message|detail|actor)).*(?<!url|link|href|rate|level|policy|mode|at|tolerance)$/,
+  /** Fields that report the outcome of a whole request, and beside a record's key. */
+  verdict: whole(
+    `${WORDS.verdict}|response|acknowledged|ack|received|queued|valid|available|ready|online|maintenance`,
+    { before: "is|was|has|http" },
+  ),
+  recordVerdict: whole(
+    `${WORDS.verdict}|errors|errortext|errormessage|updated|created|processed|found|skipped|ignored|rejected|message|msg|reason|details?|warnings?|note`,
+    { before: "is|was|has|http" },
+  ),
+  message: whole(WORDS.message),
+  text: whole(`${WORDS.message}|details|reason|description|info|note|title|text|hint|warning|причина|описание`),
+  /** Objects that wrap the answer's content. Those of `data` may also repeat a record. */
+  envelope: whole(WORDS.envelope),
+  data: /^(?:data|body|payload)$/,
+  /** Envelopes of a state or a code. */
+  envelopeOfCode: whole(`${WORDS.envelope}|header|head|ответ|результат`),
+  /** Envelopes of counts and states; objects with other names are data of the shop. */
+  envelopeOfCounts:
+    /^(?:data|response|results?|meta|body|payload|summary|stats|report|counts?|import|status|answer|ответ|результат|данные)$/,
+  /** Lists of results, one per record. */
+  results: /^(?:data|response|results?|items|records|reply|answer)$/,
+} as const;
+
+/** Names in words, with blanks: `not found count`. */
+export const LABELS = {
+  /** Counts of refused records, and nothing else. */
+  refused: new RegExp(
+    `^(?:(?:num|number|count|total)(?: of)? )?(?:${REFUSED})(?: (?:${RECORDS}|articles|products|skus|keys))?$`,
+    "iu",
+  ),
+  partial: /^(?:is )?(?:partial|incomplete|truncated)$/,
+};
+
+/** Whole values, in lower case. */
+export const VALUES = {
+  yes: whole(`${WORDS.yes}|done|accepted|created|saved|queued|processed|completed?|принято|готово`),
+  /** Words for a successful request, which are no order statuses. */
+  onlyYes: whole(WORDS.yes),
+  /** The end of a value that means a failure. */
+  failure: new RegExp(
+    `(?:errors?|exceptions?)$|(?:^|[^a-z])(?:${WORDS.no}|failures|false|unauthori[sz]ed|unauthenticated|forbidden|faults?|fatal|ng|unavailable|not[ _-]?(?:ok|allowed|authori[sz]ed)|ошибки|сбой|отказано|неудача|неуспешно)$`,
+  ),
+  /** Refuses one record, wherever it stands. */
+  refusal: whole(`${WORDS.no}|error|ignored|skipped|not[ _-]?updated|unknown|не найдено?`),
+  /** Values of `success` or `ok` that mean a failure. */
+  notDone: /^(?:no|n|f|нет|0+(?:\.0+)?)$/,
+  /** Values of `error` that mean no error, such as `no_error`. */
+  noError:
+    /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/,
+  /** Partial acceptance, in any case. */
+  partial:
+    /^\W*(?:partial(?:ly)?(?:[ _-](?:success|succeeded|accepted|processed|updated|imported|saved|completed?|ok|content))?|частичн\p{L}*(?: \p{L}+)?)\W*$/iu,
+};
+
+/** Inside texts. */
+export const TEXTS = {
+  failure:
+    /(?<![\p{L}\d_])(?:errors?|err|[a-z]*exception|fail|failed|failures?|failing|faults?|fatal|panic|traceback|refused|denied|rejected|forbidden|unauthori[sz]ed|unavailable|unreachable|time(?:d)?[ -]?out|timeout|down|offline|maintenance|overload(?:ed)?|aborted|broken|crash(?:ed)?|cannot|can't|could not|unable|not (?:found|available|allowed|accepted|saved|processed|possible|ready|responding)|bad (?:request|gateway)|no (?:connection|route|space|such)|too many|try (?:again|later)|please wait|starting|ошибк\p{L}*|сбо[йяюе]\p{L}*|отказ\p{L}*|отклон\p{L}*|неудач\p{L}*|недоступ\p{L}*|невозможно|запрещ\p{L}*|нет (?:связи|соединения|доступа|подключения|места)|не (?:удалось|найден\p{L}*|принят\p{L}*|отвечает|доступ\p{L}*|сохран\p{L}*|выполн\p{L}*|загруж\p{L}*|обработ\p{L}*)|обслуживани\p{L}*|технически\p{L}*|повторите|попробуйте|время ожидания|тайм-?аут\p{L}*)(?![\p{L}\d_])/giu,
+  /** Before and after a word of failure: negates it. */
+  noneBefore: /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu,
+  noneAfter:
+    /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*(?:""|''|["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\}))/iu,
+  /** An HTTP status: alone, with its reason, or labelled as one. A mere number may be a count. */
+  httpError:
+    /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu,
+  /** The beginning of an error of 1C (`failure`), PHP (`Fatal error: …`) and others, and the rest. */
+  error:
+    /^[^\p{L}\d]*(?:(?:php|fatal|parse|uncaught|internal|unexpected|unhandled|unknown|database|server|system|runtime|critical|syntax|application|validation)[ \t]+)*(?:[\w.\\$]*(?:errors?|exception)|fail|failed|failures?|faults?|warnings?|fatal|panic|traceback|false)(?![\p{L}\d_])(.*)/iu,
+  refusal:
+    /^[^\p{L}\d]*(?:unauthori[sz]ed|unauthenticated|forbidden|(?:access|permission) denied|not (?:allowed|authori[sz]ed|accepted|saved)|bad (?:request|gateway)|(?:service|temporarily) unavailable|gateway time-?out|too many (?:requests|connections)|rejected|refused|denied|could not|cannot|can't|unable to|invalid)(?![\p{L}\d])(.*)/iu,
+  no: /^\W*(?:no|nok|ko|not ok|false)\W*$/i,
+  /** Follows the word for an error where there was none: `Errors: 0`. */
+  noErrorsLeft: /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu,
+  /** A delay: beside a yes it means that it is not accepted yet. */
+  putOff:
+    /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu,
+  /** A text that begins with the number of accepted records: `updated 2 of 2`, `Обновлено: 2`. */
+  takenFirst:
+    /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu,
+  /** Refused, missing and skipped records; a bare count of skipped ones may be of unchanged records. */
+  failed: new RegExp(
+    r`(?<![\p{L}\d_])(?:${REFUSED}|${WORDS.skipped}|пропу(?:щен|ск)\p{L}*|проигнорирован\p{L}*|потерян\p{L}*)(?![\p{L}\d_])`,
+    "giu",
+  ),
+  /** Unchanged records, which a count of changes does not include. */
+  same: /(?<!\p{L})(?:unchanged|changed|same|identical|equal|up[ -]to[ -]date|already|без изменени\p{L}*|(?:не ?)?изменил\p{L}*|(?:не ?)?измен[её]н\p{L}*|совпада\p{L}*|актуальн\p{L}*|уже)(?!\p{L})/giu,
+  /** Created, updated and unchanged records: their counts add up to the request. */
+  either:
+    /(?<!\p{L})(?:creat|insert|add|new|updat|созда|добавл|нов|обновл)\p{L}*|(?<!\p{L})(?:unchanged|same|identical|без изменени\p{L}*|не ?измен\p{L}*)(?!\p{L})/giu,
+  counted:
+    /(?<!\p{L})(?:updat|process|accept|import|sav|stor|creat|insert|load|receiv|appl|writ|complet|succe|done|ok|progress|обновл|обработ|принят|импорт|сохран|созда|загру|получ|запис|успе|готов|выполн|прогресс)\p{L}*/iu,
+  /** `0 of 4`, `none` */
+  notAny: /^\P{L}*0(?!\d)|^[^\p{L}\d]*(?:no|none|zero|нет)[^\p{L}\d]*$/iu,
+  none: /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu,
+};
+
+/** What a fraction may be of besides records: `page 1 of 3`. */
+export const OTHER_THINGS =
+  "(?:pages?|parts?|chunks?|batch(?:es)?|steps?|stages?|attempts?|tr(?:y|ies)|retr(?:y|ies)|requests?|limits?|quota|rate|version|level|score|date|day|month|time|files?|shops?|stores?|warehouses?|workers?|threads?|queue|nodes?|страниц|част|пакет|шаг|этап|попыт|запрос|лимит|верси|дат|день|месяц|врем|файл|магазин|склад|поток|очеред)";
