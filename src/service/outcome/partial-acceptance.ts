@@ -25,7 +25,7 @@ const LISTED_MAX = 20;
 
 const NOT_INSIDE = String.raw`(?<![\p{L}\d_./-]|\d:)`;
 const NOT_ON = String.raw`(?![\p{L}\d_%/]|[.,:-]\d)`;
-const NUMBER = String.raw`${NOT_INSIDE}(\d{1,9})${NOT_ON}`;
+const NUMBER = String.raw`${NOT_INSIDE}(?<number>\d{1,9})${NOT_ON}`;
 const NUMBERS = new RegExp(NUMBER, "gu");
 const ELSE_BEFORE = new RegExp(`(?<!\\p{L})${OTHER_THINGS}\\p{L}*[\\s:=#№(]*$`, "iu");
 const ELSE_AFTER = new RegExp(String.raw`^\s*${OTHER_THINGS}\p{L}*`, "iu");
@@ -52,8 +52,9 @@ export function readPartWords(
   sent: readonly { record: string; key: readonly string[] }[],
 ): string | undefined {
   const parts = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readParts(body, root);
-  const part = findPart(parts, sent.length, (text) => isRepeated(text, sent));
-  return part === undefined ? undefined : wordsOf(part);
+  const isRepeated = (text: string) => sent.some(({ record }) => record.includes(JSON.stringify(text)));
+  const part = findPart(parts, sent.length, isRepeated);
+  return part && wordsOf(part);
 }
 
 /**
@@ -92,8 +93,8 @@ function hasFailed(text: string): boolean {
 
 /** The text of a member that counts refused records: beside it no other count can be one of changes. */
 export function readRefusedCount(body: Buffer, root: Span | undefined): string | undefined {
-  const refused = root === undefined ? undefined : readParts(body, root).find(isRefusedCount);
-  return refused === undefined ? undefined : wordsOf(refused);
+  const refused = root && readParts(body, root).find(isRefusedCount);
+  return refused && wordsOf(refused);
 }
 
 /**
@@ -102,7 +103,7 @@ export function readRefusedCount(body: Buffer, root: Span | undefined): string |
  * readCountsInWords("Loaded 7 rows: 2 created, 5 updated"); // { changed: 7, others: [7] }
  */
 export function readCountsInWords(text: string): { changed: number | undefined; others: number[] } {
-  const counts = segmentsOf({ label: "", text, isNumber: false })
+  const counts = segmentsOf(plain("", text))
     .flatMap(clausesOf)
     .map((clause) => clause.replace(FRACTION, " "))
     .filter((clause) => clause.search(TEXTS.failed) < 0)
@@ -124,13 +125,8 @@ function isRefusedCount({ label, text, isNumber }: Part): boolean {
   return isNumber && Number(text) > 0 && LABELS.refused.test(label);
 }
 
-function isRepeated(text: string, sent: readonly { record: string }[]): boolean {
-  const literal = JSON.stringify(text);
-  return sent.some(({ record }) => record.includes(literal));
-}
-
 /** The text or number which means that fewer than `size` records were accepted. */
-function findPart(parts: readonly Part[], size: number, isOwn: (text: string) => boolean): Part | undefined {
+function findPart(parts: readonly Part[], size: number, isRepeated: (text: string) => boolean): Part | undefined {
   const all = parts.map((each) => ({ each, segments: segmentsOf(each) }));
   const flat = all.flatMap(({ segments }) => segments.flatMap(clausesOf));
   const either = sum(flat.map((segment) => Math.max(0, ...countsAt(segment, TEXTS.either))));
@@ -144,7 +140,7 @@ function findPart(parts: readonly Part[], size: number, isOwn: (text: string) =>
     if (isNumber) return isRefusedCount(each);
     const isPart =
       VALUES.partial.test(text) || segments.some((segment) => clausesOf(segment).some(isShort) || isFailed(segment));
-    return isPart && !isOwn(text);
+    return isPart && !isRepeated(text);
   })?.each;
 }
 
@@ -170,22 +166,18 @@ function countsAt(segment: string, words: RegExp): number[] {
   return [...text.matchAll(words)].flatMap((found) => {
     const after = text.slice(found.index + found[0].length);
     const before = text.slice(0, found.index);
-    const called = read(AFTER_COLON, after);
-    const next = read(AFTER, after);
-    const former = read(BEFORE, before);
+    const [called, next, former] = [read(AFTER_COLON, after), read(AFTER, after), read(BEFORE, before)];
     return called ?? (isNumberFirst ? (former ?? next) : (next ?? former)) ?? [];
   });
 }
 
-const AFTER_COLON = new RegExp(`^((?:\\s+\\p{L}+){0,2})\\s*[:=–—-]\\s*${NUMBER}`, "u");
-const AFTER = new RegExp(String.raw`^()[\s(]+${NUMBER}`, "u");
-const BEFORE = new RegExp(String.raw`${NUMBER}((?:[\s(]+\p{L}+){0,2})[\s(]+$`, "u");
+const AFTER_COLON = new RegExp(String.raw`^(?<words>(?:\s+\p{L}+){0,2})\s*[:=–—-]\s*${NUMBER}`, "u");
+const AFTER = new RegExp(String.raw`^[\s(]+${NUMBER}`, "u");
+const BEFORE = new RegExp(String.raw`${NUMBER}(?<words>(?:[\s(]+\p{L}+){0,2})[\s(]+$`, "u");
 
 function read(pattern: RegExp, text: string): number | undefined {
-  const found = pattern.exec(text);
-  if (found === null) return undefined;
-  const [words = "", number = ""] = pattern === BEFORE ? [found[2], found[1]] : [found[1], found[2]];
-  return TEXTS.none.test(words) ? undefined : Number(number);
+  const { words = "", number } = pattern.exec(text)?.groups ?? {};
+  return number === undefined || TEXTS.none.test(words) ? undefined : Number(number);
 }
 
 /** Fractions of `size` or more records in which fewer were accepted. */

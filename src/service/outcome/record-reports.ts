@@ -223,8 +223,7 @@ function verdictsIn(element: object, depth: number): { name: string; value: unkn
     const name = bareName(key);
     if (NAMES.recordVerdict.test(name) && (isScalar(value) || Array.isArray(value)))
       return [{ name, value: Array.isArray(value) ? (value[0] ?? null) : value }];
-    const isDeeper = typeof value === "object" && value !== null && !Array.isArray(value) && depth < 2;
-    return isDeeper ? verdictsIn(value, depth + 1) : [];
+    return isObject(value) && depth < 2 ? verdictsIn(value, depth + 1) : [];
   });
 }
 
@@ -249,7 +248,7 @@ function verdictOf(
 ): string[] {
   if (value === null || value === "" || (value === false && /^errors?$|^warnings?$/.test(name))) return [];
   const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
-  if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && /^2\d\d$/.test(text))) return [WELL];
+  if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && VALUES.httpSuccess.test(text))) return [WELL];
   if (sent?.record.includes(JSON.stringify(value))) return [];
   const isShort = /^-?\d{1,3}$/.test(text);
   return [`${place}${name}=${isShort ? text : plainWords(text, sent?.key ?? [])}`];

@@ -1,11 +1,11 @@
 import {
+  countInside,
   elementsOf,
   headOf,
   kindOf,
   type Member,
   membersOf,
   type Span,
-  skipBlanks,
   someMember,
   stringOf,
   textOf,
@@ -55,9 +55,6 @@ export function readErrorWords(bytes: Buffer, root: Span, use: AnswerUse, report
 
 /** Deeper parts of an answer to an import are data. */
 const REPORT_LEVELS = 5;
-/** `userErrors`, `result_error`, `validationErrors`; `max_errors` is a number. */
-const REPORT_NAME = /errors?$/;
-
 /**
  * The text of an error that an answer to an import reports anywhere: in an element of any list, as {@link readErrorWords} reads
  * it in a list of results, or in a list or an object whose name ends with `error` or `errors`. The names of such lists are the
@@ -72,16 +69,15 @@ export function readReportedWords(bytes: Buffer, value: Span, level = 1): string
     return firstOf(elementsOf(bytes, value), (element) => readReportedWords(bytes, element, level + 1));
   }
   return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
-    const isReport = key.length <= NAME_MAX && REPORT_NAME.test(plainName(key));
-    if (
-      isReport &&
-      /^(?:object|array)$/.test(kindOf(bytes, member)) &&
-      !isNothing(bytes, member) &&
-      !isListOfNothing(bytes, member, false)
-    )
-      return wordsOf(bytes, member);
+    const isReport = isReportName(key) && /^(?:object|array)$/.test(kindOf(bytes, member));
+    if (isReport && !isNothing(bytes, member) && !isListOfNothing(bytes, member, false)) return wordsOf(bytes, member);
     return readReportedWords(bytes, member, level + 1);
   });
+}
+
+/** `userErrors`, `result_error`, `validationErrors`; `max_errors` is a number. */
+function isReportName(key: string): boolean {
+  return key.length <= NAME_MAX && /errors?$/.test(plainName(key));
 }
 
 function firstOf<T>(all: Iterable<T>, read: (each: T) => string | undefined): string | undefined {
@@ -107,8 +103,7 @@ export function readSentWords(bytes: Buffer, value: Span, level = 1): string | u
   const own = isReport ? readObject(bytes, value, { use: "record", place: "record" }) : undefined;
   if (own !== undefined) return own;
   return firstOf(membersOf(bytes, value), ({ key, value: member }) => {
-    const name = plainName(key);
-    const isErrors = key.length <= NAME_MAX && REPORT_NAME.test(name) && !NAMES.error.test(name);
+    const isErrors = isReportName(key) && !NAMES.error.test(plainName(key));
     if (isErrors && kindOf(bytes, member) === "array" && !isNothing(bytes, member)) return wordsOf(bytes, member);
     return level > OWN_LEVELS ? undefined : readSentWords(bytes, member, level + 1);
   });
@@ -116,7 +111,7 @@ export function readSentWords(bytes: Buffer, value: Span, level = 1): string | u
 
 /** The order itself, which may have an error of its own: it has a state, and nothing that says of success. `error` is no order's state. */
 function isOrder(bytes: Buffer, object: Span): boolean {
-  const members = [...membersOf(bytes, object)].map(({ key, value }) => ({ name: plainName(key), value }));
+  const members = membersOf(bytes, object).map(({ key, value }) => ({ name: plainName(key), value }));
   const hasState = members.some(({ name, value }) => /^stat(?:us|e)$/.test(name) && plainOf(bytes, value) !== "error");
   return hasState && !members.some(({ name }) => NAMES.success.test(name));
 }
@@ -195,12 +190,12 @@ function readMember(bytes: Buffer, { key, value }: Member, { where, found }: { w
     if (isZero || isFailure(said)) refuse(said);
     else if (said === "true" || Number(said) > 0) found.isWell = true;
   } else if (NAMES.stateOrCode.test(name)) {
-    const isHttpError = /^[45]\d\d$/.test(said);
+    const isHttpError = VALUES.httpError.test(said);
     // An article may have such a code.
-    const isRefusal = (use === "acceptance" && isErrorCode(said)) || isHttpError;
+    const isRefusal = (use === "acceptance" && VALUES.errorCode.test(said)) || isHttpError;
     if (isFailure(said) || (isRefusal && !isRecordCode)) refuse(said);
     else if (isHttpError) found.code = `${shortWords(key)}: ${said}`;
-    else if (isSuccessCode(said) || /^[a-z]/.test(said)) found.isWell ||= !/^(?:null|none|nil)$/.test(said);
+    else if (VALUES.httpSuccess.test(said) || /^[a-z]/.test(said)) found.isWell ||= !/^(?:null|none|nil)$/.test(said);
   } else if (use === "acceptance" && NAMES.failed.test(name)) {
     if (said !== "no" && !isNothing(bytes, value)) refuse(wordsOf(bytes, value));
   } else if (NAMES.message.test(name) && !isNothing(bytes, value)) {
@@ -213,7 +208,7 @@ function readMember(bytes: Buffer, { key, value }: Member, { where, found }: { w
 function readErrorMember(bytes: Buffer, name: string, value: Span): string | undefined {
   const said = plainOf(bytes, value);
   const isCode = /(?:code|codes|no|status|number)$/.test(name);
-  const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (isCode && isSuccessCode(said));
+  const isWord = (/^(?:has|is|any)/.test(name) && said === "no") || (isCode && VALUES.httpSuccess.test(said));
   return isWord || isNothing(bytes, value) || isListOfNothing(bytes, value, isCode) ? undefined : wordsOf(bytes, value);
 }
 
@@ -240,29 +235,21 @@ function readInside(
 }
 
 function readElements(bytes: Buffer, list: Span): string | undefined {
-  for (const [index, element] of elementsOf(bytes, list).entries()) {
-    // `["error", "database is down"]`
-    if (index === 0 && kindOf(bytes, element) === "string" && isFailure(plainOf(bytes, element)))
-      return wordsOf(bytes, list);
-    if (kindOf(bytes, element) !== "object") continue;
-    const words = readObject(bytes, element, { use: "acceptance", place: "record" });
-    if (words !== undefined) return words;
-  }
-  return undefined;
+  const elements = elementsOf(bytes, list);
+  const [first] = elements;
+  // `["error", "database is down"]`
+  if (first !== undefined && kindOf(bytes, first) === "string" && isFailure(plainOf(bytes, first)))
+    return wordsOf(bytes, list);
+  return firstOf(elements, (element) =>
+    kindOf(bytes, element) === "object"
+      ? readObject(bytes, element, { use: "acceptance", place: "record" })
+      : undefined,
+  );
 }
 
 /** @param said in lower case */
 function isFailure(said: string): boolean {
   return said === "false" || (VALUES.failure.test(said) && !VALUES.noError.test(said));
-}
-
-/** A negative code or one with an error prefix: `-1`, `E500`, `ERR_42`. */
-function isErrorCode(said: string): boolean {
-  return /^-[1-9]\d*$/.test(said) || /^(?:e|err|error)[-_ ]?\d+$/.test(said);
-}
-
-function isSuccessCode(said: string): boolean {
-  return /^2\d\d$/.test(said);
 }
 
 /** A scalar in lower case, without the quotes of a string; for lists and objects the name of their kind. */
@@ -282,16 +269,11 @@ function wordsOf(bytes: Buffer, value: Span): string {
 /** Whether a value means no error: null, false, 0, a word for success, an empty list, or an object of only such values. */
 export function isNothing(bytes: Buffer, value: Span): boolean {
   const kind = kindOf(bytes, value);
-  if (kind === "array") return skipBlanks(bytes, value.start + 1) === value.end - 1;
+  if (kind === "array") return countInside(bytes, value, 1) === 0;
   if (kind === "object") {
-    return !someMember(bytes, value, (member) => {
-      const inner = kindOf(bytes, member.value);
-      const isEmpty =
-        inner === "object" || inner === "array"
-          ? skipBlanks(bytes, member.value.start + 1) === member.value.end - 1
-          : isNothing(bytes, member.value);
-      return !isEmpty;
-    });
+    const isEmpty = (inner: Span) =>
+      kindOf(bytes, inner) === "object" ? countInside(bytes, inner, 1) === 0 : isNothing(bytes, inner);
+    return !someMember(bytes, value, (member) => !isEmpty(member.value));
   }
   if (kind === "number") return value.end - value.start <= TEXT_BYTES && Number(textOf(bytes, value)) === 0;
   return VALUES.noError.test(plainOf(bytes, value));

@@ -26,7 +26,7 @@ export function saysWell(verdict: string): boolean {
   const value = verdict.slice(at + 1);
   if (at < 0) return VALUES.yes.test(value);
   const name = verdict.slice(verdict.lastIndexOf(".", at) + 1, at);
-  if (/code$|^errno$/.test(name)) return /^(?:0+|2\d\d)$/.test(value);
+  if (/code$|^errno$/.test(name)) return VALUES.successCode.test(value);
   return (NAMES.yes.test(name) && VALUES.yes.test(value)) || (NAMES.takenFlag.test(name) && value === "true");
 }
 
@@ -115,7 +115,7 @@ export function readCodeDoubt(body: Buffer, root: Span, level = 1): Doubt | unde
       words ??= readCodeDoubt(body, value, level + 1)?.words;
     const said = kind === "string" ? stringOf(body, value).trim() : kind === "number" ? textOf(body, value) : "";
     const isNo = NAMES.state.test(name) && /^(?:0|[fnex])$/i.test(said);
-    const isCode = NAMES.code.test(name) && /^(?:[fnex]|-?\d+)$/i.test(said) && !/^(?:0+|2\d\d)$/.test(said);
+    const isCode = NAMES.code.test(name) && /^(?:[fnex]|-?\d+)$/i.test(said) && !VALUES.successCode.test(said);
     if (isNo || isCode) words ??= `${key}: ${said}`;
     if (NAMES.yes.test(name) && VALUES.yes.test((kind === "boolean" ? textOf(body, value) : said).toLowerCase()))
       isWell = true;

@@ -143,6 +143,10 @@ export const VALUES = {
   /** Values of `error` that mean no error, such as `no_error`. */
   noError:
     /^(?:ok|okay|success|successful|successfully|succeeded|done|accepted|none|null|nil|false|n\/a|-*|0+(?:\.0+)?|(?:no|without|zero|0)[ _-]?(?:errors?|exceptions?|faults?|failures?))[.!]*$/,
+  errorCode: /^(?:-[1-9]\d*|(?:e|err|error)[-_ ]?\d+)$/,
+  httpError: /^[45]\d\d$/,
+  httpSuccess: /^2\d\d$/,
+  successCode: /^(?:0+|2\d\d)$/,
   /** Partial acceptance, in any case. */
   partial:
     /^\W*(?:partial(?:ly)?(?:[ _-](?:success|succeeded|accepted|processed|updated|imported|saved|completed?|ok|content))?|частичн\p{L}*(?: \p{L}+)?)\W*$/iu,
