@@ -195,8 +195,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a count of none beside one of what came overlooked",
       "src/service/outcome/answer-counts.ts",
-      'return !isCalled("changed", of.name) && hasCame(learned, counts, of);',
-      'return isCalled("changed", of.name) && hasCame(learned, counts, of);',
+      'return !isCalled("changed", of.name) && Object',
+      'return isCalled("changed", of.name) && Object',
     ),
     draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
   },
@@ -216,7 +216,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     tested(
       "test/service/outcome/answer-counts.test.ts",
       "a number alone is no count",
-      { in: "readCounts", find: 'kind === "number"', replace: 'kind === "null"' },
+      { in: "readCounts", find: 'whole === "number"', replace: 'whole === "null"' },
       "src/service/outcome/answer-counts.ts",
     ),
     tested(

@@ -40,38 +40,32 @@ const IN_TEXT = "#";
 /** Numbers in the top three levels of an object, including those inside texts; else the number or text of the answer. */
 export function readCounts(body: Buffer, root: Span | undefined): AnswerCounts {
   const counts: Record<string, number> = {};
-  const kind = root === undefined ? undefined : kindOf(body, root);
-  if (root === undefined) addText(body.toString("utf8", 0, TEXT_BYTES), { counts, above: "" });
-  else if (kind === "object") addCounts(body, root, counts);
-  else if (kind === "number") addNumber(textOf(body, root), { counts, name: IN_TEXT });
-  else if (kind === "string") addText(stringOf(body, root), { counts, above: "" });
+  const addNumber = (name: string, text: string) => {
+    const isCount = /^\d{1,9}$/.test(text);
+    if (isCount) counts[name] = Number(text);
+    return isCount;
+  };
+  // Named by position, because the words beside a number vary. Counts of changed and unchanged records become one count.
+  const addText = (place: string, text: string) => {
+    if (addNumber(place, text.trim())) return;
+    const { changed, others } = readCountsInWords(text.slice(0, TEXT_BYTES));
+    if (changed !== undefined) counts[`${place}.updated`] = changed;
+    for (const [at, count] of others.entries()) counts[`${place}.${at + 1}/${others.length}`] = count;
+  };
+  const whole = root && kindOf(body, root);
+  if (root === undefined) addText(IN_TEXT, body.toString("utf8", 0, TEXT_BYTES));
+  else if (whole === "number") addNumber(IN_TEXT, textOf(body, root));
+  else if (whole === "string") addText(IN_TEXT, stringOf(body, root));
+  else
+    someMemberWithin(body, root, ({ key, value, kind, path }) => {
+      if (Object.keys(counts).length >= COUNTS_MAX) return true;
+      if (isVaryingKey(key)) return "outside";
+      if (kind === "number") addNumber(path, textOf(body, value));
+      const text = kind === "string" ? headOf(body, value, TEXT_BYTES) : undefined;
+      if (text !== undefined && !addNumber(path, text)) addText(`${path}.${IN_TEXT}`, text);
+      return false;
+    });
   return counts;
-}
-
-function addNumber(text: string, { counts, name }: { counts: Record<string, number>; name: string }): boolean {
-  const isCount = /^\d{1,9}$/.test(text);
-  if (isCount) counts[name] = Number(text);
-  return isCount;
-}
-
-/** Names numbers by position, because the words beside them vary. Counts of changed and unchanged records become one count. */
-function addText(text: string, { counts, above }: { counts: Record<string, number>; above: string }): void {
-  const place = `${above}${IN_TEXT}`;
-  if (addNumber(text.trim(), { counts, name: place })) return;
-  const { changed, others } = readCountsInWords(text.slice(0, TEXT_BYTES));
-  if (changed !== undefined) counts[`${place}.updated`] = changed;
-  for (const [at, count] of others.entries()) counts[`${place}.${at + 1}/${others.length}`] = count;
-}
-
-function addCounts(body: Buffer, root: Span, counts: Record<string, number>): void {
-  someMemberWithin(body, root, ({ key, value, kind, path }) => {
-    if (Object.keys(counts).length >= COUNTS_MAX) return true;
-    if (isVaryingKey(key)) return "outside";
-    if (kind !== "number" && kind !== "string") return false;
-    const text = kind === "number" ? textOf(body, value) : headOf(body, value, TEXT_BYTES);
-    if (!addNumber(text, { counts, name: path }) && kind === "string") addText(text, { counts, above: `${path}.` });
-    return false;
-  });
 }
 
 function isCalled(what: keyof typeof NAMES, name: string): boolean {
@@ -84,20 +78,15 @@ export function takenBy(name: string, count: number | undefined, size: number): 
   return isCalled("leftOut", name) ? Math.max(0, size - count) : count;
 }
 
-function placeOfText(name: string): string {
-  return name.slice(0, name.indexOf(IN_TEXT) + 1);
-}
-
 /** Whether other counts account for the rest: `{created: 2, updated: 4}`, `{imported: 12, unchanged: 488}`. */
 function isExplained(counts: AnswerCounts, name: string, size: number): boolean {
-  const isLeftOut = isCalled("leftOut", name);
-  const isZero = counts[name] === 0;
+  const placeOf = (each: string) => each.slice(0, each.indexOf(IN_TEXT) + 1);
   const isPart = (other: string) => {
-    if (other === name) return !isLeftOut;
+    if (other === name) return !isCalled("leftOut", name);
     // A text may repeat the counts beside it.
-    if (placeOfText(other) !== placeOfText(name)) return false;
+    if (placeOf(other) !== placeOf(name)) return false;
     if (isCalled("same", other)) return true;
-    if (isCalled("takenAtAll", name)) return isZero && isCalled("changed", other);
+    if (isCalled("takenAtAll", name)) return counts[name] === 0 && isCalled("changed", other);
     return isCalled("taken", other) && !isCalled("all", other);
   };
   const total = Object.entries(counts).reduce((sum, [other, count]) => sum + (isPart(other) ? count : 0), 0);
@@ -114,24 +103,8 @@ function isBesideTotal(counts: AnswerCounts, name: string, { size, isYes }: { si
 /** Without the records that the answer reports as refused by name. */
 export function countsBeside(counts: AnswerCounts, refused: number): AnswerCounts {
   if (refused === 0) return counts;
-  const rest = ([name, count]: [string, number]) => [
-    name,
-    isCalled("leftOut", name) ? Math.max(0, count - refused) : count,
-  ];
-  return Object.fromEntries(Object.entries(counts).map(rest));
-}
-
-/** Whether another count shows that all records were received, so that a 0 beside it means that none was accepted. */
-function hasCame(
-  learned: LearnedCounts,
-  counts: AnswerCounts,
-  { name, size }: { name: string; size: number },
-): boolean {
-  return Object.entries(counts).some(([other, count]) => {
-    if (other === name || count !== size || isCalled("leftOut", other)) return false;
-    const { sizes = [], of } = learned[other] ?? {};
-    return isCalled("all", other) || (of === undefined && sizes.length >= SIZES_MAX);
-  });
+  const restOf = (name: string, count: number) => (isCalled("leftOut", name) ? Math.max(0, count - refused) : count);
+  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, restOf(name, count)]));
 }
 
 /**
@@ -181,7 +154,7 @@ export function findShortCount(
     const known = learned[name];
     const taken = takenBy(name, count, size);
     if (isOfElse(known, name) || taken >= size) continue;
-    const sizes = known?.sizes.length ?? 0;
+    const sizes = sizesOf(learned, name).length;
     const isLeftOut = isCalled("leftOut", name);
     const isCounting = counting?.has(name) ?? false;
     // A first count larger than the request counts something else.
@@ -213,8 +186,17 @@ function isUsuallyEqual(
   return known?.sizes[0] !== count || isCalled("taken", name) || isCalled("all", name) || /#\.\d/.test(name);
 }
 
+/** Whether another count shows that all records were received, so that a 0 beside it means that none was accepted. */
 function saysNone(learned: LearnedCounts, counts: AnswerCounts, of: { name: string; size: number }): boolean {
-  return !isCalled("changed", of.name) && hasCame(learned, counts, of);
+  const isOfAll = ([name, count]: [string, number]) => {
+    if (name === of.name || count !== of.size || isCalled("leftOut", name)) return false;
+    return isCalled("all", name) || (learned[name]?.of === undefined && sizesOf(learned, name).length >= SIZES_MAX);
+  };
+  return !isCalled("changed", of.name) && Object.entries(counts).some(isOfAll);
+}
+
+function sizesOf(learned: LearnedCounts, name: string): readonly number[] {
+  return learned[name]?.sizes ?? [];
 }
 
 /** Earlier versions learned a count of skipped records that was 0 as `else`. */
@@ -229,8 +211,8 @@ export function findExcessCount(
   size: number,
 ): CountedOtherwise | undefined {
   for (const [name, count] of Object.entries(counts)) {
-    const { sizes = [], of } = learned[name] ?? {};
-    const isFollowing = of === undefined && sizes.length >= (isCalled("confirmed", name) ? 1 : SIZES_MAX);
+    const isEqual = sizesOf(learned, name).length >= (isCalled("confirmed", name) ? 1 : SIZES_MAX);
+    const isFollowing = isEqual && learned[name]?.of === undefined;
     if (isFollowing && count > size && !isCalled("leftOut", name)) return { name, count, taken: count };
   }
   return undefined;
