@@ -1719,7 +1719,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-unknown.test.ts",
     "a number that means a failure to some services is an acceptance of a status",
-    { of: "readCodeDoubt", does: "return undefined;" },
+    { of: "readFailureCode", does: "return undefined;" },
     "src/service/outcome/unknown-outcome.ts",
   ),
   tested(

@@ -151,8 +151,8 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "words of failure taken for acceptance",
     ACCEPTANCE,
     [
-      '{ kind: "accepted", ...(doubtful === undefined ? {} : { doubt: { why: "words", words: doubtful } }) }',
-      '{ kind: "accepted", ...(doubtful !== "" ? {} : { doubt: { why: "words", words: doubtful } }) }',
+      '{ kind: "accepted", ...(unknown === undefined ? {} : { unknown: { why: "words", words: unknown } }) }',
+      '{ kind: "accepted", ...(unknown !== "" ? {} : { unknown: { why: "words", words: unknown } }) }',
     ],
     { step: lie({ on: "import", body: "no in words", status: SUCCESS, when: "before" }) },
   ),

@@ -25,7 +25,7 @@ import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } fro
 import type { SentRecord } from "../service/outcome/named-records.ts";
 import { readSaid } from "../service/outcome/record-reports.ts";
 import {
-  findDoubtedSince,
+  findUnknownSince,
   isUnusual,
   learnDisproved,
   learnProved,
@@ -60,7 +60,7 @@ export type TimeProves = "nothing" | "little" | "enough";
 export interface Learned {
   isUsual: boolean;
   /** The outcome of acceptances since then (this machine's clock) is unknown; `""`: of all acceptances. */
-  doubtedSince?: string;
+  unknownSince?: string;
 }
 
 const SEEN_MAX = 20;
@@ -126,8 +126,8 @@ export class AnswerForms {
     }: { sent?: readonly SentRecord[]; shown?: string | undefined; isBrief?: boolean } = {},
   ): JudgedAnswer {
     const learned = this.#learned;
-    const { doubt, ...plain } = acceptance;
-    const isOfChanges = doubt?.why === "counts" && countsChanges(this.#counts);
+    const { unknown, ...plain } = acceptance;
+    const isOfChanges = unknown?.why === "counts" && countsChanges(this.#counts);
     const read = { ...(isOfChanges ? plain : acceptance), size: sent?.length };
     const { records = NOTHING_SAID } = learned;
     const withoutOwn = formOf(body, read);
@@ -143,7 +143,7 @@ export class AnswerForms {
     const isNew = isUnusual(learned, form);
     const [first] = odd;
     const named = first && `${sent?.[first.index]?.key.filter((part) => part !== "").join("/")}: ${first.words}`;
-    const told = acceptance.doubt?.words ?? named ?? describeForm(form);
+    const told = acceptance.unknown?.words ?? named ?? describeForm(form);
     const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(told)) : "";
     return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
   }
@@ -208,8 +208,8 @@ export class AnswerForms {
   #learn(form: AnswerForm, change: (learned: LearnedForms) => LearnedForms): Learned {
     const before = this.#learned;
     const after = this.#save(change);
-    const doubtedSince = findDoubtedSince(before, after);
-    return { isUsual: !isUnusual(after, form), ...(doubtedSince === undefined ? {} : { doubtedSince }) };
+    const unknownSince = findUnknownSince(before, after);
+    return { isUsual: !isUnusual(after, form), ...(unknownSince === undefined ? {} : { unknownSince }) };
   }
 
   #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {

@@ -124,7 +124,9 @@ function reportAccepted({ report }: Probe, what: Message, outcome: Outcome): voi
 function verdictOf(acceptance: Acceptance): Message {
   switch (acceptance.kind) {
     case "accepted":
-      return acceptance.doubt?.why === "words" ? m.probe.doubted({ words: acceptance.doubt.words }) : m.probe.accepted;
+      return acceptance.unknown?.why === "words"
+        ? m.probe.doubted({ words: acceptance.unknown.words })
+        : m.probe.accepted;
     case "error":
       return m.probe.refusedInWords({ words: acceptance.words });
     case "html":

@@ -17,10 +17,10 @@ import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer, Turn } from "../service/client.ts";
 import { sendStatus } from "../service/orders.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/outcome/acceptance.ts";
-import { doubtOf, readCounts } from "../service/outcome/answer-counts.ts";
+import { readCounts, unknownByCount } from "../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../service/outcome/answer-form.ts";
 import type { AnswerForm } from "../service/outcome/known-forms.ts";
-import { readCodeDoubt } from "../service/outcome/unknown-outcome.ts";
+import { readFailureCode } from "../service/outcome/unknown-outcome.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader } from "../updates/reads/read-order.ts";
 import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalProven } from "./judge-status.ts";
@@ -135,9 +135,9 @@ export class AnsweredStatus {
     const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
     const { root } = acceptance;
     // Where the answer shows the order, a number may be its status.
-    const code = shown === undefined && root !== undefined ? readCodeDoubt(answer.body, root) : undefined;
-    const doubt = short === undefined ? (acceptance.doubt ?? code) : doubtOf(short);
-    const counted = doubt === undefined ? acceptance : { ...acceptance, doubt };
+    const code = shown === undefined && root !== undefined ? readFailureCode(answer.body, root) : undefined;
+    const unknown = short === undefined ? (acceptance.unknown ?? code) : unknownByCount(short);
+    const counted = unknown === undefined ? acceptance : { ...acceptance, unknown };
     // The status that was set, also as the service spells it.
     const own = [plan.status, ...(shown === undefined || another !== undefined ? [] : [shown])];
     // An answer that shows no status of the order reports what became of the request, in words that are learned.

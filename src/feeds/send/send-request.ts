@@ -13,7 +13,7 @@ import { isoTime } from "../../platform/ports.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
 import { type Acceptance, UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
-import { type CountedOtherwise, countsBeside, doubtOf } from "../../service/outcome/answer-counts.ts";
+import { type CountedOtherwise, countsBeside, unknownByCount } from "../../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../../service/outcome/answer-form.ts";
 import { readImportResult } from "../../service/outcome/import-result.ts";
 import { readLeftOut, readPartWords, readRefusedCount } from "../../service/outcome/partial-acceptance.ts";
@@ -194,13 +194,13 @@ export class SendRequest {
         : this.#forms.findShort(counts, { ...counted, isPart: false });
     const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
     if (short !== undefined && pass.short.size === 0) {
-      const [said, { size }] = [doubtOf(short).words, counted];
+      const [said, { size }] = [unknownByCount(short).words, counted];
       log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
     }
     // A count that no other answer has explained may be usual: a person can accept it.
     if (short !== undefined && !short.isFirst && rules.scope !== "whole") {
       for (const { id } of rows) pass.short.set(id, short.name);
-      return { ...refused(`${doubtOf(short).words} of ${counted.size}`), short };
+      return { ...refused(`${unknownByCount(short).words} of ${counted.size}`), short };
     }
     const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
     const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
@@ -316,7 +316,7 @@ export class SendRequest {
   }
 
   /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
-  #doubtAccepted({ doubtedSince: since }: Learned): void {
+  #doubtAccepted({ unknownSince: since }: Learned): void {
     if (since === undefined) return;
     const { store, clock, log } = this.#context;
     const { name, path } = this.#options.rules;
@@ -362,22 +362,22 @@ export function inFlight(row: OutboxRow): OutboxRow {
   return { ...row, flightRecord: row.record, flightUntilMs: 0 };
 }
 
-/** Makes the acceptance doubtful where the answer reports that only a part of the records was accepted. */
+/** Leaves the outcome unknown where the answer reports that only a part of the records was accepted. */
 function withDoubt(
   acceptance: Acceptance & { kind: "accepted" },
   { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
 ): Acceptance & { kind: "accepted" } {
-  const { doubt, root } = acceptance;
-  const isOfCounts = short !== undefined || doubt?.why === "counts";
+  const { unknown, root } = acceptance;
+  const isOfCounts = short !== undefined || unknown?.why === "counts";
   const words = isOfCounts
     ? readRefusedCount(body, root)
-    : doubt === undefined
+    : unknown === undefined
       ? readPartWords(body, root, entries)
       : undefined;
-  if (words !== undefined) return { ...acceptance, doubt: { why: "part", words } };
-  if (short !== undefined) return { ...acceptance, doubt: doubtOf(short) };
-  const listed = doubt === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
-  return listed === undefined ? acceptance : { ...acceptance, doubt: { why: "list", words: listed } };
+  if (words !== undefined) return { ...acceptance, unknown: { why: "part", words } };
+  if (short !== undefined) return { ...acceptance, unknown: unknownByCount(short) };
+  const listed = unknown === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
+  return listed === undefined ? acceptance : { ...acceptance, unknown: { why: "list", words: listed } };
 }
 
 /** Only a request that found no connection has certainly had no effect. */

@@ -2,12 +2,12 @@ import { type ScannedJson, scanJson } from "../../answers/scan-json.ts";
 import { looksLikeHtml } from "../../answers/web-page.ts";
 import { m } from "../../messages/messages.ts";
 import { readErrorWords, readReportedWords, readSentWords, readTextError } from "./reported-errors.ts";
-import { readDoubt, readTextDoubt } from "./unknown-outcome.ts";
+import { readFailureWords, readUnknown } from "./unknown-outcome.ts";
 
 /** What a 2xx answer to a POST means, whatever was posted. */
 export type Acceptance =
-  /** `root`: the JSON of the answer, if any. `doubt`: why it may be no acceptance; it is one only where the endpoint usually answers so. */
-  | { kind: "accepted"; root?: ScannedJson; doubt?: Doubt }
+  /** `root`: the JSON of the answer, if any. `unknown`: why it may be no acceptance; it is one only where the endpoint usually answers so. */
+  | { kind: "accepted"; root?: ScannedJson; unknown?: WhyUnknown }
   /** A web page, so it is not from the service. The outcome is unknown. */
   | { kind: "html" }
   /** Truncated JSON, or no text: the outcome is unknown. */
@@ -19,7 +19,7 @@ export type Acceptance =
  * `counts`: nothing was accepted. `words`: the text has a word of errors. `part`: some records were not accepted.
  * `list`: a list or a text of what was left out, or of warnings. `code`: a number or a letter that means a failure to some services.
  */
-export interface Doubt {
+export interface WhyUnknown {
   why: "counts" | "words" | "part" | "list" | "code";
   words: string;
 }
@@ -52,8 +52,8 @@ export function readAcceptance(
     readErrorWords(body, root, "acceptance") ??
     (to === "import" ? readReportedWords(body, root) : readSentWords(body, root));
   if (words !== undefined) return { kind: "error", words, root };
-  const doubt = readDoubt(body, root);
-  return { kind: "accepted", root, ...(doubt === undefined ? {} : { doubt }) };
+  const unknown = readUnknown(body, root);
+  return { kind: "accepted", root, ...(unknown && { unknown }) };
 }
 
 function readText(body: Buffer): Acceptance {
@@ -65,6 +65,6 @@ function readText(body: Buffer): Acceptance {
     return { kind: "cut" };
   const words = readTextError(text);
   if (words !== undefined) return { kind: "error", words };
-  const doubtful = readTextDoubt(text);
-  return { kind: "accepted", ...(doubtful === undefined ? {} : { doubt: { why: "words", words: doubtful } }) };
+  const unknown = readFailureWords(text);
+  return { kind: "accepted", ...(unknown === undefined ? {} : { unknown: { why: "words", words: unknown } }) };
 }

@@ -5,7 +5,7 @@
  */
 
 import { headOf, kindOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
-import type { Doubt } from "./acceptance.ts";
+import type { WhyUnknown } from "./acceptance.ts";
 import { isVaryingKey, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { readCountsInWords } from "./partial-acceptance.ts";
 import { NAMES } from "./vocabulary.ts";
@@ -119,7 +119,7 @@ export interface CountedOtherwise {
   isFirst?: true;
 }
 
-export function doubtOf({ name, count }: CountedOtherwise): Doubt {
+export function unknownByCount({ name, count }: CountedOtherwise): WhyUnknown {
   const called = name.replace(/\.?#(?:\.\d+\/\d+)?/, "").replace(/^\./, "");
   return { why: "counts", words: called === "" ? `${count}` : `${called}: ${count}` };
 }

@@ -4,10 +4,10 @@
  */
 
 import { countInside, elementsOf, kindOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
-import type { Doubt } from "./acceptance.ts";
+import type { WhyUnknown } from "./acceptance.ts";
 import type { AnswerForm } from "./known-forms.ts";
 import { isVaryingKey, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
-import { readTextDoubt, saysWell } from "./unknown-outcome.ts";
+import { readFailureWords, saysWell } from "./unknown-outcome.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
 const NAMES_MAX = 40;
@@ -26,10 +26,10 @@ const NO_MEMBER = "{}";
  */
 export function formOf(
   body: Buffer,
-  { root, doubt, size }: { root?: Span; doubt?: Doubt; size?: number | undefined },
+  { root, unknown, size }: { root?: Span; unknown?: WhyUnknown; size?: number | undefined },
   own: ReadonlySet<string> = new Set(),
 ): AnswerForm {
-  const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: doubt?.why ?? null };
+  const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: unknown?.why ?? null };
   const shape = root === undefined ? shapeOfText(body, form, own) : shapeOfJson(body, root, form, own);
   return isAcceptance(body, shape, { own, size }) ? { ...shape, isWell: true } : shape;
 }
@@ -70,7 +70,7 @@ function isAcceptance(
 ): boolean {
   if (doubt !== null) return false;
   const text = body.toString("utf8", 0, TEXT_BYTES);
-  if (TEXTS.putOff.test(text) || readTextDoubt(text) !== undefined) return false;
+  if (TEXTS.putOff.test(text) || readFailureWords(text) !== undefined) return false;
   const isText = kind === "text" || kind === "string";
   const said = isText ? [names[0]?.split(/[^\p{L}]+/u)[0] ?? ""] : verdicts;
   if (said.some(isYes)) return true;

@@ -1,5 +1,5 @@
 /* Stored forms of answers (see `answer-form.ts`): usual ones, new ones, and their description for a person. */
-import type { Doubt } from "./acceptance.ts";
+import type { WhyUnknown } from "./acceptance.ts";
 import type { UsuallySaid } from "./usual-reports.ts";
 
 /** Small enough to be stored for each endpoint, and without values of the shop. */
@@ -9,8 +9,8 @@ export interface AnswerForm {
   names: string[];
   /** Fields that report the outcome: `status=ok`. */
   verdicts: string[];
-  /** Why an acceptance is doubtful, whatever the form. */
-  doubt: Doubt["why"] | null;
+  /** Why the outcome is unknown, whatever the form. */
+  doubt: WhyUnknown["why"] | null;
   /** What it reports of single records. Absent: the request had none. */
   said?: string[];
   /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */

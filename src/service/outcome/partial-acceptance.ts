@@ -1,14 +1,14 @@
 /*
  * Finds words or fractions in an answer to an import which mean that only a part of the records was accepted:
- * `"progress": "2/3"`, `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. They make an acceptance doubtful even beside a word
- * for success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
+ * `"progress": "2/3"`, `Updated 2 of 3`, `Обновлено: 2, не найдено: 1`. They leave the outcome unknown even beside a word for
+ * success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
 import { elementsOf, headOf, type JsonKind, kindOf, type Span, textOf } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
 import { someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { isNothing } from "./reported-errors.ts";
-import { readTextDoubt } from "./unknown-outcome.ts";
+import { readFailureWords } from "./unknown-outcome.ts";
 import { LABELS, NAMES, OTHER_THINGS, TEXTS, VALUES } from "./vocabulary.ts";
 
 /** A text or number in an answer. */
@@ -80,7 +80,7 @@ function isLeftOut(body: Buffer, { key, value }: { key: string; value: Span }): 
   const text = kind === "string" ? headOf(body, value, TEXT_BYTES) : textOf(body, value).slice(0, TEXT_BYTES);
   if (kind === "number" || (kind === "string" && /^\s*\d*\s*$/.test(text))) return isWarning && Number(text) > 0;
   if (kind === "string" && TEXTS.notAny.test(text)) return false;
-  return isWarning ? readTextDoubt(text) !== undefined || hasFailed(text) : true;
+  return isWarning ? readFailureWords(text) !== undefined || hasFailed(text) : true;
 }
 
 /** A word of failure or absence, without a 0 beside it. */

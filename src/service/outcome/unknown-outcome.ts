@@ -5,12 +5,12 @@
 
 import { kindOf, type Span, someMember, stringOf, textOf } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
-import type { Doubt } from "./acceptance.ts";
+import type { WhyUnknown } from "./acceptance.ts";
 import { LEVELS, NAME_MAX, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
 /** The text, shortened, where it contains a word of failure; else undefined. */
-export function readTextDoubt(text: string): string | undefined {
+export function readFailureWords(text: string): string | undefined {
   const head = text.slice(0, TEXT_BYTES);
   const isFailure = (found: RegExpExecArray) => {
     const before = head.slice(Math.max(0, found.index - 20), found.index);
@@ -41,10 +41,10 @@ export function saysYes(body: Buffer, root: Span): boolean {
   return kindOf(body, root) === "object" && someMember(body, root, isYes);
 }
 
-export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
+export function readUnknown(body: Buffer, root: Span): WhyUnknown | undefined {
   const kind = kindOf(body, root);
-  if (kind === "string") return ofWords(readTextDoubt(stringOf(body, root)));
-  if (kind === "number") return ofWords(readTextDoubt(textOf(body, root)));
+  if (kind === "string") return ofWords(readFailureWords(stringOf(body, root)));
+  if (kind === "number") return ofWords(readFailureWords(textOf(body, root)));
   if (kind !== "object") return undefined;
   const { isReceived, taken, takenAtAll, same, leftOut, isWell, down, messages } = collect(body, root);
   if (down !== undefined) return ofWords(down);
@@ -54,10 +54,10 @@ export function readDoubt(body: Buffer, root: Span): Doubt | undefined {
       return { why: "counts", words: shortWords(body.toString("utf8", root.start, root.start + TEXT_BYTES)) };
   }
   if (isWell || isReceived || taken.some((count) => count > 0)) return undefined;
-  return ofWords(messages.map(readTextDoubt).find((words) => words !== undefined));
+  return ofWords(messages.map(readFailureWords).find((words) => words !== undefined));
 }
 
-function ofWords(words: string | undefined): Doubt | undefined {
+function ofWords(words: string | undefined): WhyUnknown | undefined {
   return words === undefined ? undefined : { why: "words", words };
 }
 
@@ -105,14 +105,14 @@ function addCount(said: Collected, name: string, count: number): void {
  * A verdict that some services mean as a failure, and others as a success: `{"status": 0}`, `{"code": 10010}`, `{"resultCode": "F"}`. It
  * is for requests of which something else shows whether they had an effect.
  */
-export function readCodeDoubt(body: Buffer, root: Span, level = 1): Doubt | undefined {
+export function readFailureCode(body: Buffer, root: Span, level = 1): WhyUnknown | undefined {
   if (kindOf(body, root) !== "object") return undefined;
   let [words, isWell]: [string | undefined, boolean] = [undefined, false];
   someMember(body, root, ({ key, value }) => {
     const name = plainName(key.slice(0, NAME_MAX));
     const kind = kindOf(body, value);
     if (kind === "object" && level < LEVELS && NAMES.envelopeOfCode.test(name))
-      words ??= readCodeDoubt(body, value, level + 1)?.words;
+      words ??= readFailureCode(body, value, level + 1)?.words;
     const said = kind === "string" ? stringOf(body, value).trim() : kind === "number" ? textOf(body, value) : "";
     const isNo = NAMES.state.test(name) && /^(?:0|[fnex])$/i.test(said);
     const isCode = NAMES.code.test(name) && /^(?:[fnex]|-?\d+)$/i.test(said) && !VALUES.successCode.test(said);

@@ -227,13 +227,13 @@ function hasSign({ isWell, doubt, verdicts }: KnownForm): boolean {
 }
 
 /**
- * Since when acceptances are doubtful because a usual form was dropped: a form adopted because of its age, or usual only at
- * first, turned out to be an outage. By this machine's clock; `""` where all acceptances are doubtful.
+ * Since when the outcome of acceptances is unknown because a usual form was dropped: a form adopted because of its age, or usual only at
+ * first, turned out to be an outage. By this machine's clock; `""` where that of all is.
  *
  * @example
- * findDoubtedSince({ known: [adopted, usual], … }, { known: [usual], … }); // adopted.adoptedAt
+ * findUnknownSince({ known: [adopted, usual], … }, { known: [usual], … }); // adopted.adoptedAt
  */
-export function findDoubtedSince(before: LearnedForms, after: LearnedForms): string | undefined {
+export function findUnknownSince(before: LearnedForms, after: LearnedForms): string | undefined {
   if (before.since === null) return undefined;
   const dropped = before.known.filter((form) => !after.known.some((kept) => isSame(kept, form)));
   if (dropped.length === 0 || after.known.length >= KNOWN_MAX) return undefined;

@@ -4,13 +4,13 @@ import { scanJson } from "../../../src/answers/scan-json.ts";
 import {
   countsBeside,
   countsChanges,
-  doubtOf,
   findShortCount,
   type LearnedCounts,
   learnCountOfChanges,
   learnCountOfTaken,
   learnCounts,
   readCounts,
+  unknownByCount,
 } from "../../../src/service/outcome/answer-counts.ts";
 
 const countsOf = (answer: unknown) => {
@@ -194,7 +194,7 @@ describe("a count of any name", () => {
   ])("that %s", (_name, before, answer, size, expected) => {
     const known = learned(...before);
     const short = findShortCount(known, countsOf(answer), { size, isPart: false });
-    expect(short && `${doubtOf(short).words} of ${size}`).toBe(expected);
+    expect(short && `${unknownByCount(short).words} of ${size}`).toBe(expected);
     expect(short?.mayBeSame).toBe(short?.count === 0 ? true : undefined);
     if (short === undefined) return;
     const taken = learnCountOfTaken(known, short.name);

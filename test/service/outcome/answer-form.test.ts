@@ -4,7 +4,7 @@ import { formOf } from "../../../src/service/outcome/answer-form.ts";
 import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import {
   acceptFresh,
-  findDoubtedSince,
+  findUnknownSince,
   isUnusual,
   learnDisproved,
   learnProved,
@@ -381,9 +381,9 @@ describe("a new form", () => {
   it("that was believed for its time is in doubt since then once the former one is back", () => {
     const former = afterAMonth(usually('{"ok":true}'));
     const adopted = wait(former, 24);
-    expect(findDoubtedSince(former, adopted)).toBeUndefined();
-    expect(findDoubtedSince(adopted, answered(adopted, '{"accepted":5}'))).toBeUndefined();
-    expect(findDoubtedSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
+    expect(findUnknownSince(former, adopted)).toBeUndefined();
+    expect(findUnknownSince(adopted, answered(adopted, '{"accepted":5}'))).toBeUndefined();
+    expect(findUnknownSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
   });
 
   it("is in doubt where one that came before it is back, and not where a later one took its place", () => {
@@ -392,13 +392,13 @@ describe("a new form", () => {
     expect(isUnusual(second, form('{"stored":2}'))).toBe(false);
     const back = answered(second, '{"accepted":2}');
     expect([strange, form('{"stored":2}')].map((each) => isUnusual(back, each))).toEqual([false, true]);
-    expect(findDoubtedSince(second, back)).toBe(LOCAL_AT);
+    expect(findUnknownSince(second, back)).toBe(LOCAL_AT);
   });
 
   it("puts all that was accepted before in doubt where the usual one was young and had no sign of an acceptance", () => {
     const young = { ...usually('{"notice":"Good day"}'), since: at(START_MS - 2 * HOUR_MS) };
     const adopted = wait(young, 2);
-    expect(findDoubtedSince(young, adopted)).toBe("");
+    expect(findUnknownSince(young, adopted)).toBe("");
     expect(isUnusual(adopted, form('{"notice":"Good day"}'))).toBe(true);
   });
 
@@ -406,14 +406,14 @@ describe("a new form", () => {
     const young = { ...usually('{"ok":true}'), since: at(START_MS - 2 * HOUR_MS) };
     const adopted = wait(young, 2);
     expect([strange, form('{"ok":true}')].map((each) => isUnusual(adopted, each))).toEqual([false, false]);
-    expect(findDoubtedSince(young, adopted)).toBeUndefined();
-    expect(findDoubtedSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
+    expect(findUnknownSince(young, adopted)).toBeUndefined();
+    expect(findUnknownSince(adopted, answered(adopted, '{"ok":true}'))).toBe(LOCAL_AT);
   });
 
   it("is doubted at the return of the usual one also where a person has read of it", () => {
     const adopted = wait(afterAMonth(usually('{"ok":true}')), 24);
     expect(adopted.known).toContainEqual(expect.objectContaining({ names: ["accepted number"], adoptedAt: LOCAL_AT }));
     const read = { ...adopted, known: adopted.known.map((form) => ({ ...form, isSeen: true as const })) };
-    expect(findDoubtedSince(read, answered(read, '{"ok":true}'))).toBe(LOCAL_AT);
+    expect(findUnknownSince(read, answered(read, '{"ok":true}'))).toBe(LOCAL_AT);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../../src/answers/scan-json.ts";
 import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
-import { readCodeDoubt } from "../../../src/service/outcome/unknown-outcome.ts";
+import { readFailureCode } from "../../../src/service/outcome/unknown-outcome.ts";
 
 const read = (body: string) => {
   const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
-  return acceptance.kind === "accepted" ? (acceptance.doubt?.why ?? "accepted") : acceptance.kind;
+  return acceptance.kind === "accepted" ? (acceptance.unknown?.why ?? "accepted") : acceptance.kind;
 };
 
 describe("the first answer of all", () => {
@@ -104,7 +104,7 @@ describe("the first answer of all", () => {
 describe("a number or a letter in the answer to one order", () => {
   const read = (text: string) => {
     const body = Buffer.from(text);
-    return readCodeDoubt(body, scanJson(body))?.why ?? "accepted";
+    return readFailureCode(body, scanJson(body))?.why ?? "accepted";
   };
   it.each([
     '{"status":0,"message":"Нельзя изменить статус"}',
