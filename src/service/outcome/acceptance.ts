@@ -1,6 +1,7 @@
 import { type ScannedJson, scanJson } from "../../answers/scan-json.ts";
 import { looksLikeHtml } from "../../answers/web-page.ts";
 import { m } from "../../messages/messages.ts";
+import { TEXT_BYTES } from "./members.ts";
 import { readErrorWords, readReportedWords, readSentWords, readTextError } from "./reported-errors.ts";
 import { readFailureWords, readUnknown } from "./unknown-outcome.ts";
 
@@ -26,9 +27,6 @@ export interface WhyUnknown {
 
 /** Messages for answers that are no acceptance. */
 export const UNREADABLE_WORDS = { html: m.service.webPage, cut: m.service.brokenJson } as const;
-
-/** How much of a text is examined. */
-const HEAD_BYTES = 1_200;
 
 /**
  * Empty bodies, plain text and complete JSON are an acceptance unless they report an error ({@link readErrorWords}); a web
@@ -57,7 +55,7 @@ export function readAcceptance(
 }
 
 function readText(body: Buffer): Acceptance {
-  const text = body.toString("utf8", 0, HEAD_BYTES);
+  const text = body.toString("utf8", 0, TEXT_BYTES);
   const bare = text.replace(/^\ufeff/, "").trim();
   if (bare === "") return { kind: "accepted" };
   // NUL means UTF-16 or no text. A text that begins like JSON and is invalid was truncated.

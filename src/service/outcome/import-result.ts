@@ -65,8 +65,8 @@ function readRejected(
   if (repeated !== undefined) return { kind: "refused", words: String(m.service.answerRepeats({ place: repeated })) };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
-  if (found.state === "null") return { kind: "accepted", rejected: [], reportedBy: "records" };
   const none: ImportResult = { kind: "accepted", rejected: [], reportedBy: "records" };
+  if (found.state === "null") return none;
   const reports = reportsAt(bytes, found.span, result);
   if (reports === undefined) {
     if (isNothing(bytes, found.span)) return none;

@@ -115,42 +115,39 @@ interface UsualNow {
 function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const at = learned.known.findIndex((usual) => (learned.since === null ? isSame(usual, form) : isAlike(usual, form)));
   const met = learned.known[at];
-  const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
-  const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
   // Forms that had replaced this one were an outage; the newest are first.
   const left = learned.known.filter(
     (each, index) => (index >= at || each.isReplacement === undefined) && !isDisprovedBy(each, form),
   );
-  const kept = left.length === 0 && learned.since !== null ? [knownOf(form)] : left;
-  if (learned.since !== null) {
-    const isKept = kept.length === learned.known.length && kept[0] === learned.known[0] && isFreshSame;
-    const next = isKept ? learned : { ...learned, known: kept, fresh };
-    return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
-  }
-  if (now.isRepeat === true) return learned;
+  if (learned.since === null)
+    return now.isRepeat === true ? learned : learnFirst({ ...learned, known: left }, form, { met, at: now.at });
+  const known = left.length === 0 ? [knownOf(form)] : left;
+  const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
+  const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
+  const isKnownSame = known.length === learned.known.length && known[0] === learned.known[0];
+  const next = isKnownSame && isFreshSame ? learned : { ...learned, known, fresh };
+  return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
+}
+
+/** Before there is a usual form: one that was received often enough becomes it. */
+function learnFirst(
+  learned: LearnedForms,
+  form: AnswerForm,
+  { met, at }: { met: KnownForm | undefined; at: string },
+): LearnedForms {
+  const settle = (usual: KnownForm[]) => ({ ...learned, known: usual, fresh: [], since: at, seenAt: at });
   const times = (met?.times ?? 0) + 1;
-  const others = kept.filter((each) => each !== met);
-  const known = [{ ...form, times }, ...others].slice(0, KNOWN_MAX);
-  if (times >= USUAL_TIMES) {
-    // An empty form, or one without a sign of acceptance, does not replace one with a yes.
-    const isKept = (each: KnownForm) =>
-      each.times >= SECOND_TIMES ||
-      (isSilent(form) && each.verdicts.some(isWord)) ||
-      (!hasSign({ ...form, times }) && hasSign(each));
-    return { ...learned, known: known.filter(isKept), fresh: [], since: now.at, seenAt: now.at };
-  }
-  if (known.length < KNOWN_MAX) return { ...learned, known };
-  // All texts differ, so the form is any text.
+  const known = [{ ...form, times }, ...learned.known.filter((each) => each !== met)].slice(0, KNOWN_MAX);
+  // An empty form, or one without a sign of acceptance, does not replace one with a yes.
+  const isKept = (each: KnownForm) =>
+    each.times >= SECOND_TIMES ||
+    (isSilent(form) && each.verdicts.some(isWord)) ||
+    (!hasSign({ ...form, times }) && hasSign(each));
+  if (times >= USUAL_TIMES) return settle(known.filter(isKept));
+  // Where so many texts all differ, the form is any text.
   const isText = known.every(({ kind }) => kind === form.kind && (kind === "text" || kind === "string"));
-  return isText
-    ? {
-        ...learned,
-        known: [{ kind: form.kind, names: [ANY_WORDS], verdicts: [], doubt: null, times: USUAL_TIMES }],
-        fresh: [],
-        since: now.at,
-        seenAt: now.at,
-      }
-    : { ...learned, known };
+  if (known.length < KNOWN_MAX || !isText) return { ...learned, known };
+  return settle([{ kind: form.kind, names: [ANY_WORDS], verdicts: [], doubt: null, times: USUAL_TIMES }]);
 }
 
 /** A list that became usual because every answer had it, and now an answer has none. */
