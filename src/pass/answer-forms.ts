@@ -33,6 +33,7 @@ import {
   learnUsual,
 } from "../service/outcome/usual-forms.ts";
 import { briefWordsOf, findOdd, hasSettled, NOTHING_SAID, wordsOf } from "../service/outcome/usual-reports.ts";
+import { findUnusualText, haveSettled, NO_TEXTS } from "../service/outcome/usual-texts.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
@@ -97,9 +98,10 @@ export class AnswerForms {
 
   /** Whether the usual form is settled: another such answer changes nothing that is stored. */
   get isSettled(): boolean {
-    const { known, since, fresh, records } = this.#learned;
+    const { known, since, fresh, records = NOTHING_SAID, texts = NO_TEXTS } = this.#learned;
     return (
-      hasSettled(records ?? NOTHING_SAID) &&
+      hasSettled(records) &&
+      (haveSettled(texts) || known.every(({ kind }) => kind !== "object")) &&
       since !== null &&
       fresh.length === 0 &&
       known.every(({ isReplacement, doubt }) => isReplacement === undefined && doubt !== "list")
@@ -134,17 +136,18 @@ export class AnswerForms {
     // A key that is a word of the usual answer, such as `ok` or `200`, is no news there.
     const shape = learned.since !== null && !isUnusual(learned, withoutOwn) ? withoutOwn : formOf(body, read, own);
     const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
-    const said = sent && readSaid(answer(), sent, records.ordinary);
+    const reports = sent && readSaid(answer(), sent, records.ordinary);
     const whole = shown === undefined ? shape : withShown(shape, shown);
-    const form = said === undefined ? whole : { ...whole, said: isBrief ? briefWordsOf(said) : wordsOf(said) };
-    if (said !== undefined) this.#ordinary.set(form, said.ordinary);
-    const odd = said === undefined || isBrief ? [] : findOdd(records, said);
+    const form = reports ? { ...whole, said: isBrief ? briefWordsOf(reports) : wordsOf(reports) } : whole;
+    if (reports !== undefined) this.#ordinary.set(form, reports.ordinary);
+    const odd = reports === undefined || isBrief ? [] : findOdd(records, reports);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const [first] = odd;
     const named = first && `${sent?.[first.index]?.key.filter((part) => part !== "").join("/")}: ${first.words}`;
-    const told = acceptance.unknown?.words ?? named ?? describeForm(form);
-    const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(told)) : "";
+    const text = findUnusualText(learned.texts ?? NO_TEXTS, form.texts ?? {});
+    const said = acceptance.unknown?.words ?? named ?? text ?? describeForm(form);
+    const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(said)) : "";
     return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
   }
 

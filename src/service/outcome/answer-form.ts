@@ -8,6 +8,7 @@ import type { WhyUnknown } from "./acceptance.ts";
 import type { AnswerForm } from "./known-forms.ts";
 import { isVaryingKey, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
 import { readFailureWords, saysWell } from "./unknown-outcome.ts";
+import { readTexts } from "./usual-texts.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
 const NAMES_MAX = 40;
@@ -59,7 +60,8 @@ function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySe
   const whole = { ...form, kind };
   if (kind === "object" && countInside(body, root, 1) === 0) whole.names.push(NO_MEMBER);
   else if (kind === "object") addMembers(body, root, whole, own);
-  return whole;
+  const texts = kind === "object" ? readTexts(body, root, (text) => plainWords(text, own)) : {};
+  return Object.keys(texts).length === 0 ? whole : { ...whole, texts };
 }
 
 /** Whether it has signs of an acceptance, and no word of a failure or a delay. */

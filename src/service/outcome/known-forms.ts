@@ -1,6 +1,7 @@
 /* Stored forms of answers (see `answer-form.ts`): usual ones, new ones, and their description for a person. */
 import type { WhyUnknown } from "./acceptance.ts";
 import type { UsuallySaid } from "./usual-reports.ts";
+import type { Texts, UsualTexts } from "./usual-texts.ts";
 
 /** Small enough to be stored for each endpoint, and without values of the shop. */
 export interface AnswerForm {
@@ -13,6 +14,8 @@ export interface AnswerForm {
   doubt: WhyUnknown["why"] | null;
   /** What it reports of single records. Absent: the request had none. */
   said?: string[];
+  /** Texts in its JSON. Absent: none. */
+  texts?: Texts;
   /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */
   isWell?: true;
   /** The verdict that is an order's status, where it differs from the one that was sent. */
@@ -53,6 +56,8 @@ export interface LearnedForms {
   seenAt?: string;
   /** What is usually reported of a record. Absent: no answer was examined for it. */
   records?: UsuallySaid;
+  /** What its texts usually are. Absent: no answer was examined for them. */
+  texts?: UsualTexts;
 }
 
 export const NOTHING_LEARNED: LearnedForms = { known: [], fresh: [], since: null };

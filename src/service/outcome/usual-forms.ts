@@ -15,6 +15,7 @@ import {
   nameOf,
 } from "./known-forms.ts";
 import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./usual-reports.ts";
+import { adoptTexts, findUnusualText, haveSettled, learnTexts, NO_TEXTS } from "./usual-texts.ts";
 
 /** A form received so often becomes usual; a single first answer is not enough. */
 const USUAL_TIMES = 3;
@@ -70,9 +71,10 @@ function isNull(types: ReadonlySet<string>, name: string): boolean {
   return [name, above].some((each) => types.has([each, "null"].join(" ")));
 }
 
-/** New forms are equal only where they also report the same of records. */
+/** New forms are equal only where they also report the same of records, in the same words. */
 function isSameNew(one: AnswerForm, other: AnswerForm): boolean {
-  return isSame(one, other) && (one.said ?? []).join("\n") === (other.said ?? []).join("\n");
+  const reports = ({ said = [], texts = {} }: AnswerForm) => JSON.stringify([said, texts]);
+  return isSame(one, other) && reports(one) === reports(other);
 }
 
 function isSame(one: AnswerForm, other: AnswerForm): boolean {
@@ -83,7 +85,12 @@ function isSame(one: AnswerForm, other: AnswerForm): boolean {
 }
 
 /** Whether the endpoint has a usual form, and this is not one. */
-export function isUnusual({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
+export function isUnusual(learned: LearnedForms, form: AnswerForm): boolean {
+  return findUnusualText(learned.texts ?? NO_TEXTS, form.texts ?? {}) !== undefined || isUnusualForm(learned, form);
+}
+
+/** The same, whatever its texts are. */
+function isUnusualForm({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
   if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
   const { shown } = form;
   if (shown !== undefined && !known.some(({ verdicts }) => verdicts.includes(shown))) return true;
@@ -99,9 +106,15 @@ export function isUnusual({ known, since, records }: LearnedForms, form: AnswerF
  */
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
-  const { records = NOTHING_SAID } = learned;
-  if (form.said === undefined || hasSettled(records)) return next;
-  return { ...next, records: learnSaid(records, form.said, now.ordinary) };
+  const { records = NOTHING_SAID, texts = NO_TEXTS } = learned;
+  const areTextsNew = form.kind === "object" && now.isRepeat !== true && !haveSettled(texts);
+  const areRecordsNew = form.said !== undefined && !hasSettled(records);
+  if (!areTextsNew && !areRecordsNew) return next;
+  return {
+    ...next,
+    ...(areTextsNew && { texts: learnTexts(texts, form.texts ?? {}) }),
+    ...(areRecordsNew && { records: learnSaid(records, form.said ?? [], now.ordinary) }),
+  };
 }
 
 interface UsualNow {
@@ -188,7 +201,7 @@ export function learnUnusual(
   const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
   // A usual form that reports something else of its records reports it of these records, for however long.
-  const isOfRecords = learned.known.some((usual) => isAlike(usual, form));
+  const isOfRecords = isUnusualForm(learned, form) && learned.known.some((usual) => isAlike(usual, form));
   const isLong = forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
   const isEnough = times >= PATIENCE_TIMES && isLong && !isOfRecords;
   if (!isEnough || (now.needsSign && !mayReplace(learned, { ...form, isAlone: met.isAlone, isYoung })))
@@ -271,13 +284,17 @@ function withFresh(learned: LearnedForms, fresh: readonly NewForm[]): LearnedFor
   return { ...learned, fresh: fresh.slice(0, FRESH_MAX) };
 }
 
-function withKnown(learned: LearnedForms, form: KnownForm): LearnedForms {
-  const { records } = learned;
-  const known = [form, ...learned.known].slice(0, KNOWN_MAX);
-  return { ...learned, known, ...(records && form.said ? { records: adoptSaid(records, form.said) } : {}) };
+function withKnown(learned: LearnedForms, { texts = {}, ...form }: KnownForm): LearnedForms {
+  const { records, texts: usual } = learned;
+  return {
+    ...learned,
+    known: [form, ...learned.known].slice(0, KNOWN_MAX),
+    ...(records && form.said && { records: adoptSaid(records, form.said) }),
+    ...(usual && { texts: adoptTexts(usual, texts) }),
+  };
 }
 
-function knownOf({ kind, names, verdicts, doubt, isWell, said }: AnswerForm): KnownForm {
-  const form = { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
-  return said === undefined ? form : { ...form, said };
+function knownOf({ kind, names, verdicts, doubt, isWell, said, texts }: AnswerForm): KnownForm {
+  const kept = { kind, names, verdicts, doubt, ...(isWell ? { isWell } : {}), times: USUAL_TIMES };
+  return { ...kept, ...(said && { said }), ...(texts && { texts }) };
 }

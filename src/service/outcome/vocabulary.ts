@@ -156,6 +156,11 @@ export const VALUES = {
 export const TEXTS = {
   failure:
     /(?<![\p{L}\d_])(?:errors?|err|[a-z]*exception|fail|failed|failures?|failing|faults?|fatal|panic|traceback|refused|denied|rejected|forbidden|unauthori[sz]ed|unavailable|unreachable|time(?:d)?[ -]?out|timeout|down|offline|maintenance|overload(?:ed)?|aborted|broken|crash(?:ed)?|cannot|can't|could not|unable|not (?:found|available|allowed|accepted|saved|processed|possible|ready|responding)|bad (?:request|gateway)|no (?:connection|route|space|such)|too many|try (?:again|later)|please wait|starting|ошибк\p{L}*|сбо[йяюе]\p{L}*|отказ\p{L}*|отклон\p{L}*|неудач\p{L}*|недоступ\p{L}*|невозможно|запрещ\p{L}*|нет (?:связи|соединения|доступа|подключения|места)|не (?:удалось|найден\p{L}*|принят\p{L}*|отвечает|доступ\p{L}*|сохран\p{L}*|выполн\p{L}*|загруж\p{L}*|обработ\p{L}*)|обслуживани\p{L}*|технически\p{L}*|повторите|попробуйте|время ожидания|тайм-?аут\p{L}*)(?![\p{L}\d_])/giu,
+  /** Records or a request that were accepted, in a sentence. */
+  accepted:
+    /(?<!\p{L})(?:(?:updat|process|accept|import|sav|stor|creat|insert|load|receiv|complet|chang)ed|applied|written|done|ok|success\p{L}*|(?:обновл|сохран|измен)[её]н\p{L}*|(?:обработа|импортирова|созда|загруже|получе|записа|выполне)н\p{L}*|принят\p{L}*|успешн\p{L}*|готово)(?!\p{L})/iu,
+  negation:
+    /(?<!\p{L})(?:no|not|none|nothing|never|without|нет|не|ни|ничего|никакой|без|пока)(?!\p{L})|n['’]t(?!\p{L})/iu,
   /** Before and after a word of failure: negates it. */
   noneBefore: /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu,
   noneAfter:
@@ -173,7 +178,7 @@ export const TEXTS = {
   noErrorsLeft: /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu,
   /** A delay: beside a yes it means that it is not accepted yet. */
   putOff:
-    /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|временно)(?![\p{L}\d_])/iu,
+    /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|deferred|delayed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|отложен\p{L}*|временно)(?![\p{L}\d_])/iu,
   /** A text that begins with the number of accepted records: `updated 2 of 2`, `Обновлено: 2`. */
   takenFirst:
     /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu,

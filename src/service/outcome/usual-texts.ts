@@ -1,0 +1,108 @@
+/*
+ * The usual texts in the JSON of an endpoint's answers: `{"success":true,"message":"…"}` may refuse a request in a sentence
+ * that no list of words covers. Where all first answers had the same text at a place, another one there is unusual, unless it
+ * says the same in other words. Where the texts differ from the beginning, nothing follows from them. Pure.
+ */
+
+import { kindOf, type Span, stringOf } from "../../answers/json-text.ts";
+import { isVaryingKey, plainName, someMemberWithin } from "./members.ts";
+import { readFailureWords } from "./unknown-outcome.ts";
+import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
+
+/** Texts of one answer, by the names that lead to them. */
+export type Texts = Readonly<Record<string, string>>;
+
+/** The usual texts of one endpoint. */
+export interface UsualTexts {
+  /** Number of answers, up to {@link USUAL_TIMES}. */
+  times: number;
+  /** By place; null where the texts differ, or only some answers have one. Absent where none has. */
+  at: Readonly<Record<string, readonly string[] | null>>;
+}
+
+export const NO_TEXTS: UsualTexts = { times: 0, at: {} };
+
+const USUAL_TIMES = 3;
+const PLACES_MAX = 10;
+/** Texts that a person or time has made usual, per place. */
+const TEXTS_MAX = 8;
+const TEXT_MAX = 100;
+/** Words are compared by their beginnings, because endings vary: `1 row`, `2 rows`. */
+const STEM_LENGTH = 4;
+
+/** @param plain makes texts equal that differ in numbers and values of the request only */
+export function readTexts(body: Buffer, root: Span, plain: (text: string) => string): Texts {
+  const texts: Record<string, string> = {};
+  someMemberWithin(
+    body,
+    root,
+    ({ key, value, path }) => {
+      if (isVaryingKey(key)) return "outside";
+      if (kindOf(body, value) !== "string" || !NAMES.text.test(plainName(key))) return false;
+      const text = plain(stringOf(body, value).slice(0, TEXT_MAX * 4)).slice(0, TEXT_MAX);
+      if (text !== "") texts[path] = text;
+      return Object.keys(texts).length >= PLACES_MAX;
+    },
+    { levels: 2 },
+  );
+  return texts;
+}
+
+/** The first text that is not usual, with its place; undefined where there is none. */
+export function findUnusualText(usual: UsualTexts, texts: Texts): string | undefined {
+  if (usual.times < USUAL_TIMES) return undefined;
+  const found = Object.entries(texts).find(([place, text]) => {
+    const known = usual.at[place];
+    return known !== null && !isAlike(known ?? [], text);
+  });
+  return found?.join(": ");
+}
+
+/** @param known the usual texts at its place; empty where there usually is none */
+function isAlike(known: readonly string[], text: string): boolean {
+  if (known.includes(text)) return true;
+  if (deniesAnything(text) && !known.some(deniesAnything)) return false;
+  if (known.length === 0 || VALUES.yes.test(text) || TEXTS.accepted.test(text)) return true;
+  const usual = new Set(known.flatMap(stemsOf));
+  const stems = stemsOf(text);
+  return stems.filter((stem) => usual.has(stem)).length * 2 >= stems.length;
+}
+
+function deniesAnything(text: string): boolean {
+  const words = [TEXTS.negation, TEXTS.putOff];
+  return (
+    words.some((each) => each.test(text)) || text.search(TEXTS.failed) >= 0 || readFailureWords(text) !== undefined
+  );
+}
+
+function stemsOf(text: string): string[] {
+  return (text.match(/\p{L}+/gu) ?? []).map((word) => word.slice(0, STEM_LENGTH));
+}
+
+/** Whether nothing more is learned from further answers. */
+export function haveSettled({ times }: UsualTexts): boolean {
+  return times >= USUAL_TIMES;
+}
+
+/** Learns from an acceptance. Returns the same object where nothing is new. */
+export function learnTexts(usual: UsualTexts, texts: Texts): UsualTexts {
+  if (haveSettled(usual)) return usual;
+  const places = [...new Set([...Object.keys(usual.at), ...Object.keys(texts)])].slice(0, PLACES_MAX);
+  const at = places.map((place) => {
+    const [known = usual.times === 0 ? [] : null, text] = [usual.at[place], texts[place]];
+    const isUsual = text !== undefined && known !== null && (known.length === 0 || isAlike(known, text));
+    return [place, isUsual ? [...new Set([...known, text])] : null] as const;
+  });
+  return { times: usual.times + 1, at: Object.fromEntries(at) };
+}
+
+/** Makes these texts usual. */
+export function adoptTexts(usual: UsualTexts, texts: Texts): UsualTexts {
+  if (findUnusualText(usual, texts) === undefined) return usual;
+  const added = Object.entries(texts).flatMap(([place, text]) => {
+    const known = usual.at[place];
+    if (known === null) return [];
+    return [[place, [text, ...(known ?? [])].slice(0, TEXTS_MAX)] as const];
+  });
+  return { ...usual, at: { ...usual.at, ...Object.fromEntries(added) } };
+}
