@@ -485,7 +485,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/confirm/confirm-size.test.ts",
     "orders of a divided confirm named again although they were accepted",
     { of: "saveUnconfirmedIds", does: "if (id < 0 && begun) store.prepare(rest).run();" },
-    "src/confirm/confirm-rows.ts",
+    "src/confirm/division-rows.ts",
   ),
   tested(
     "test/confirm/confirm-size.test.ts",

@@ -496,7 +496,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a refusal of a status believed while the order's confirm is still sent",
-      "src/confirm/confirm-rows.ts",
+      "src/confirm/due-rows.ts",
       "orderId, serviceId) === 1;",
       "orderId, serviceId) === 2;",
     ),
@@ -895,7 +895,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/confirm/pull-confirm.test.ts",
     "a refused batch is owed whole although others cover its orders one by one",
     { in: "saveCoveredIds", find: "AND EXISTS (", replace: "AND FALSE AND EXISTS (" },
-    "src/confirm/confirm-rows.ts",
+    "src/confirm/outcome-rows.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
@@ -945,13 +945,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/confirm/repeats-confirmed.test.ts",
     "a batch that counted as confirmed and is refused when it is served again is not shown",
     { in: "markConfirmRefused", find: "OR last_error IS NOT NULL", replace: "" },
-    "src/confirm/confirm-rows.ts",
+    "src/confirm/outcome-rows.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused confirm ends by a confirm to another account",
     { in: "loadNamedOrders", find: "AND id < @id AND ${SERVED_HERE}), 0)", replace: "AND id < @id), 0)" },
-    "src/confirm/confirm-rows.ts",
+    "src/confirm/repeat-rows.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",

@@ -8,7 +8,7 @@
 
 import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
-import { forgetRepeats } from "../confirm/confirm-rows.ts";
+import { forgetRepeats } from "../confirm/confirm-record.ts";
 import { openFile } from "../database/file/open-file.ts";
 import type { Progress } from "../database/log/progress.ts";
 import { mendQueue } from "../database/objects/make-own.ts";

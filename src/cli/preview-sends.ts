@@ -4,7 +4,7 @@
  */
 
 import { hasUnjournaled } from "../batches/batch-rows.ts";
-import { loadUnconfirmed } from "../confirm/confirm-rows.ts";
+import { loadUnconfirmed } from "../confirm/due-rows.ts";
 import { loadMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { absentKeys, diffKeys, type FoundKey } from "../feeds/diff/diff.ts";

@@ -16,22 +16,21 @@ import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/outcome/answer-form.ts";
 import { askedWaitMs, ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
+import type { ServedUnnamed } from "./confirm-record.ts";
+import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
+import { loadOthersOf, loadUnconfirmed } from "./due-rows.ts";
+import type { LateOrders } from "./late-orders.ts";
+import { LostAnswers } from "./lost-answers.ts";
+import { OpenConfirm } from "./open-confirm.ts";
 import {
   FAILURES_OF_ONE_MAX,
-  loadOthersOf,
-  loadUnconfirmed,
   markAllConfirmed,
   markConfirmBegun,
   markConfirmed,
   markConfirmFailed,
   markConfirmRefused,
   markCoveredConfirmed,
-  type ServedUnnamed,
-} from "./confirm-rows.ts";
-import { ConfirmWaits, type UnknownBecause } from "./confirm-waits.ts";
-import type { LateOrders } from "./late-orders.ts";
-import { LostAnswers } from "./lost-answers.ts";
-import { OpenConfirm } from "./open-confirm.ts";
+} from "./outcome-rows.ts";
 import { RefusedConfirms } from "./refused-confirms.ts";
 import { isNameReused, isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome, SendConfirm } from "./send-confirm.ts";

@@ -13,7 +13,7 @@ import { backoffMs } from "../platform/backoff.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
-import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-rows.ts";
+import { type ConfirmTimes, loadConfirmTimes, saveConfirmTimes } from "./confirm-record.ts";
 
 /** First wait of a batch whose confirm is refused while other requests are answered; doubles up to the maximum. */
 const WAIT_FIRST_MS = 60_000;

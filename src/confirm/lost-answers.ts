@@ -13,7 +13,7 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
-import { type DueOptions, isServedAnew } from "./confirm-rows.ts";
+import { type DueOptions, isServedAnew } from "./due-rows.ts";
 import { addLoss, isLossOver, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS } from "./plan-loss.ts";
 import { isNameOfConfirmed, loadFormerOfName } from "./reused-names.ts";
 

@@ -11,17 +11,13 @@ import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
-import {
-  hasQuarantined,
-  loadNamedOrders,
-  loadRefusedConfirms,
-  markRefusedConfirmed,
-  REFUSED_TRIES_MAX,
-} from "./confirm-rows.ts";
 import { type ConfirmWaits, idsOf } from "./confirm-waits.ts";
+import { loadRefusedConfirms, REFUSED_TRIES_MAX } from "./due-rows.ts";
 import type { LateOrders } from "./late-orders.ts";
 import type { LostAnswers } from "./lost-answers.ts";
+import { markRefusedConfirmed } from "./outcome-rows.ts";
 import { isRepeat, REPEAT_RETRIES } from "./plan-repeat.ts";
+import { hasQuarantined, loadNamedOrders } from "./repeat-rows.ts";
 import { isNameShared, loadNameUse } from "./reused-names.ts";
 import { idsServed, type Outcome } from "./send-confirm.ts";
 

@@ -26,15 +26,11 @@ import {
   confirmNamesOrders,
   renderConfirm,
 } from "./confirm-form.ts";
-import {
-  FAILURES_OF_ONE_MAX,
-  loadOthersOf,
-  loadRefusedAlone,
-  saveCoveredIds,
-  saveUnconfirmedIds,
-} from "./confirm-rows.ts";
 import type { ConfirmWaits, Division, UnknownBecause } from "./confirm-waits.ts";
 import { ConfirmedOrders } from "./confirmed-orders.ts";
+import { loadRefusedAlone, saveUnconfirmedIds } from "./division-rows.ts";
+import { loadOthersOf } from "./due-rows.ts";
+import { FAILURES_OF_ONE_MAX, saveCoveredIds } from "./outcome-rows.ts";
 
 /** Limit of parts per pass; the rest of the batch waits for the next one. */
 const PARTS_PER_PASS = 500;

@@ -9,7 +9,7 @@ import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ConfirmForm } from "./confirm-form.ts";
-import { loadConfirmedAt } from "./confirm-rows.ts";
+import { loadConfirmedAt } from "./outcome-rows.ts";
 
 /** A batch served so often after its confirm was accepted: the confirm has no effect, which is logged. */
 export const SERVED_AGAIN_MAX = 5;

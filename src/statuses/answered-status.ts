@@ -5,7 +5,7 @@
  * of its own. One whose answer shows another status is sent again at long intervals, which is saved too.
  */
 
-import { isConfirmPending } from "../confirm/confirm-rows.ts";
+import { isConfirmPending } from "../confirm/due-rows.ts";
 import { isSameName } from "../database/same-name.ts";
 import { m } from "../messages/messages.ts";
 import { AnswerForms, unknownForm } from "../pass/answer-forms.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { saveStoredBatch } from "../../src/batches/batch-rows.ts";
-import { markConfirmed, markConfirmRefused } from "../../src/confirm/confirm-rows.ts";
+import { markConfirmed, markConfirmRefused } from "../../src/confirm/outcome-rows.ts";
 import { m } from "../../src/messages/messages.ts";
 import { startSandbox } from "../../src/sandbox/start-sandbox.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
