@@ -9,8 +9,8 @@ const OF_WORDS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirmed-orders.test.ts",
     "an order that only the answer to a confirm names overlooked",
-    { in: "#send", find: "await this.#others.readUnknown(answer, root, signal)", replace: "0" },
-    "src/confirm/send-confirm.ts",
+    { in: "judgeAccepted", find: "await context.named.readUnknown(answer, root, signal)", replace: "0" },
+    "src/confirm/judge-confirm.ts",
   ),
   tested(
     "test/confirm/confirmed-orders.test.ts",
@@ -490,8 +490,8 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirm-size.test.ts",
     "a limit of confirms that stays after everything was refused for a while",
-    { in: "sendParts", find: "if (size === 1)", replace: "if (size === 0)" },
-    "src/confirm/send-confirm.ts",
+    { in: "lowerLimit", find: "if (size === 1)", replace: "if (size === 0)" },
+    "src/confirm/send-parts.ts",
   ),
   tested(
     "test/service/served-dates.test.ts",

@@ -809,26 +809,26 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirm-restarts.test.ts",
     "the time at which refused confirms are repeated is not saved",
-    { in: "beginRefused", find: "||= isAny", replace: "||= false" },
-    "src/confirm/confirm-waits.ts",
+    { in: "begin", find: "||= isAny", replace: "||= false" },
+    "src/confirm/refused-counts.ts",
   ),
   tested(
     "test/confirm/confirm-restarts.test.ts",
     "a clock that was set back postpones refused confirms",
-    { in: "#recall", find: "this.#isUnsaved ||= leftMs > 0 &&", replace: "this.#isUnsaved ||= leftMs < 0 &&" },
-    "src/confirm/confirm-waits.ts",
+    { in: "readUntil", find: "this.isUnsaved ||= leftMs > 0 &&", replace: "this.isUnsaved ||= leftMs < 0 &&" },
+    "src/confirm/confirm-record.ts",
   ),
   tested(
     "test/confirm/confirm-restarts.test.ts",
     "refusals in a row forgotten by each process",
-    { in: "#recall", find: "times.forbidden !== undefined", replace: "times.forbidden === null" },
-    "src/confirm/confirm-waits.ts",
+    { in: "toSaved", find: "this.#batches.size === 0", replace: "this.#batches.size >= 0" },
+    "src/confirm/confirm-breaker.ts",
   ),
   tested(
     "test/confirm/confirm-restarts.test.ts",
     "polls without a batch of unknown outcome forgotten by each process",
-    { in: "listUnserved", find: "this.#isUnsaved = true;", replace: "" },
-    "src/confirm/confirm-waits.ts",
+    { in: "listUnserved", find: "this.#times.isUnsaved = true;", replace: "" },
+    "src/confirm/unknown-outcomes.ts",
   ),
   tested(
     "test/orders/repeated-batches.test.ts",
@@ -900,46 +900,46 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused confirm of orders that were all confirmed before stays for good",
-    { in: "#endRepeat", find: ">= REPEAT_RETRIES", replace: "> 1_000" },
+    { in: "retryRefused", find: ">= REPEAT_RETRIES", replace: "> 1_000" },
     "src/confirm/refused-confirms.ts",
   ),
   tested(
     "test/confirm/gone-batches.test.ts",
     "a confirm that was carried out and refused stays refused for good",
-    { of: "countGone", does: "return false;" },
-    "src/confirm/confirm-waits.ts",
+    { of: "isCarriedOut", does: "return false;" },
+    "src/confirm/plan-repeat.ts",
   ),
   tested(
     "test/confirm/gone-batches.test.ts",
     "a batch that the service does not have counts as confirmed although it accepts no other confirm",
     {
-      in: "countGone",
-      find: "counted.retries + 1 >= retries && isOtherAccepted",
-      replace: "counted.retries + 1 >= retries",
+      in: "isCarriedOut",
+      find: "retries >= REPEAT_RETRIES && isOtherAccepted",
+      replace: "retries >= REPEAT_RETRIES",
     },
-    "src/confirm/confirm-waits.ts",
+    "src/confirm/plan-repeat.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused batch that is still served counts as confirmed",
     { in: "noteServed", find: "counted.delete(id)", replace: "counted.has(id)" },
-    "src/confirm/confirm-waits.ts",
+    "src/confirm/refused-counts.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a refused batch whose orders are served under other names counts as confirmed",
     { in: "noteServed", find: "own.has(orderId)", replace: "orderId === null" },
-    "src/confirm/confirm-waits.ts",
+    "src/confirm/refused-counts.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
     "a confirm that is refused because of the credentials ends",
     {
       in: "isOfBatch",
-      find: 'outcome?.verdict !== "refused"',
-      replace: 'outcome === undefined || outcome.verdict === "confirmed"',
+      find: 'outcome?.verdict === "refused"',
+      replace: 'outcome !== undefined && outcome.verdict !== "confirmed"',
     },
-    "src/confirm/refused-confirms.ts",
+    "src/confirm/plan-outcome.ts",
   ),
   tested(
     "test/confirm/repeats-confirmed.test.ts",
@@ -1377,8 +1377,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/confirmed-orders.test.ts",
     "an order that was named beside the list counts as one that never came",
-    { in: "#findExcess", find: " + this.#waits.ordersBesideOf(each.id)", replace: "" },
-    "src/confirm/send-confirm.ts",
+    { in: "findExcess", find: " + context.state.ordersBesideOf(each.id)", replace: "" },
+    "src/confirm/judge-confirm.ts",
   ),
   tested(
     "test/confirm/lost-answers.test.ts",
@@ -1477,7 +1477,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     name: "a confirm that is refused because of one order is not divided",
     edits: [
-      { file: "src/confirm/send-confirm.ts", in: "sendParts", find: "if (mayDivide &&", replace: "if (false &&" },
+      { file: "src/confirm/send-parts.ts", in: "sendParts", find: "if (isDivisible &&", replace: "if (false &&" },
     ],
     foundBy: "simulation",
     draws: { step: { do: "lie", lie: { on: "confirm", span: "for ever" } } },
@@ -1530,8 +1530,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/refused-orders.test.ts",
     "an order that was refused alone is named with every later batch",
-    { in: "#withoutOwed", find: "if (owed.size === 0) return row;", replace: "return row;" },
-    "src/confirm/send-confirm.ts",
+    { in: "withoutRefused", find: "if (refused.size === 0) return row;", replace: "return row;" },
+    "src/confirm/divide-confirm.ts",
   ),
   tested(
     "test/updates/wide-failure.test.ts",
@@ -1725,8 +1725,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/refused-orders.test.ts",
     "a division of a refused confirm that is broken off begins anew in each pass",
-    { of: "#divisionOf", does: "return undefined;" },
-    "src/confirm/send-confirm.ts",
+    { of: "resumeDivided", does: "return undefined;" },
+    "src/confirm/divide-confirm.ts",
   ),
   tested(
     "test/daemon/gate.test.ts",

@@ -271,14 +271,14 @@ const OF_POSITIONS: readonly PlantedBug[] = [
   ),
   hostile(
     "a refused confirm sent again after a minute",
-    "src/confirm/confirm-waits.ts",
+    "src/confirm/plan-wait.ts",
     ["untilMs: nowMs + Math.max(waitMs, refusedMs)", "untilMs: nowMs + waitMs"],
     { step: lie({ on: "confirm", status: [401, 402, 403] }) },
   ),
   hostile(
     "a confirm that is too large is never divided",
-    "src/confirm/send-confirm.ts",
-    ["return confirmNamesOrders(this.#form, batchId);", 'return batchId === "";'],
+    "src/confirm/send-parts.ts",
+    ["size === 1 || !confirmNamesOrders(context.form, part.batchId)", "size > 0"],
     { forms: { confirmIds: [1, 2] } },
   ),
   hostile("confirmed batches kept for ever", "src/daemon/prune-history.ts", [

@@ -8,7 +8,6 @@ import {
 } from "../answers/template.ts";
 import { m } from "../messages/messages.ts";
 import { BridgeError } from "../platform/errors.ts";
-import { ServiceError } from "../service/service-error.ts";
 
 /** How batches are confirmed. `auto`: by batch id where the answer has one, else by order ids. */
 export type ConfirmForm =
@@ -74,15 +73,4 @@ function valueFor(name: string, batch: BatchNames): TemplateValue | undefined {
   // A string may also be inserted inside other text; other values only as their literal.
   if (batch.batchId.startsWith('"')) return { kind: "text", text: JSON.parse(batch.batchId) as string };
   return { kind: "json", text: batch.batchId };
-}
-
-/**
- * What a failed confirm means. "Not found" after an earlier attempt means that the earlier one was accepted and its
- * answer lost. Any other refusal is final and shown; other failures are retried.
- */
-export function classifyConfirmFailure(error: BridgeError, triedBefore: boolean): "confirmed" | "refused" | "retry" {
-  const status = error instanceof ServiceError ? error.status : undefined;
-  if (status === 404 || status === 409 || status === 410) return triedBefore ? "confirmed" : "refused";
-  if (status === 400 || status === 405 || status === 422) return "refused";
-  return "retry";
 }

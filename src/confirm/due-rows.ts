@@ -13,6 +13,8 @@ import type { Store } from "../database/store.ts";
  */
 export const REFUSED_TRIES_MAX = 48;
 
+/** Limit of confirms per pass. */
+export const CONFIRMS_PER_PASS = 200;
 /** Only so many of the newest batches are compared with what is served, to bound the time of the statement. */
 const COMPARED_MAX = 500;
 

@@ -5,7 +5,6 @@
  * batch.
  */
 import { readTimestamp } from "../answers/timestamp.ts";
-import { readOrderId } from "../answers/uuid.ts";
 import type { BatchRow } from "../batches/batch-rows.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
@@ -18,6 +17,7 @@ import {
   TIME_STREAM,
   UPDATES_STREAM,
 } from "../pass/position-rows.ts";
+import { idsOf } from "./batch-ids.ts";
 
 /** Changes are requested from `overlapMs` before the position. */
 export interface ChangesFrom {
@@ -71,7 +71,7 @@ export class LateOrders {
     if (fromNs === undefined) return [];
     const late: string[] = [];
     const room = this.#countRoom();
-    const served = listServed(batch);
+    const served = idsOf(batch);
     for (let at = 0; at < served.length && late.length < room; at += IDS_PER_TURN) {
       if (at > 0) await clock.sleep(0, signal);
       late.push(...this.#listLate(served.slice(at, at + IDS_PER_TURN), batch, fromNs));
@@ -84,8 +84,8 @@ export class LateOrders {
    * were cancelled, and a service that lists changes of confirmed orders only never says so.
    */
   listLeft(before: Confirmed, batch: Confirmed): string[] {
-    const served = new Set(listServed(batch));
-    const left = listServed(before).filter((orderId) => !served.has(orderId));
+    const served = new Set(idsOf(batch));
+    const left = idsOf(before).filter((orderId) => !served.has(orderId));
     return loadOpen(this.#context.store, left.slice(0, Math.max(this.#countRoom(), 0))).map(({ orderId }) => orderId);
   }
 
@@ -94,7 +94,7 @@ export class LateOrders {
     const batches = this.#duringPass ?? [];
     const fromNs = batches.length === 0 ? undefined : this.#findStart();
     if (fromNs === undefined) return;
-    const late = batches.flatMap((batch) => this.#listLate(listServed(batch), batch, fromNs));
+    const late = batches.flatMap((batch) => this.#listLate(idsOf(batch), batch, fromNs));
     this.save(late.slice(0, Math.max(this.#countRoom(), 0)), at);
   }
 
@@ -124,11 +124,6 @@ export class LateOrders {
       .find((time) => time !== undefined);
     return position === undefined ? undefined : position.instantNs - BigInt(overlapMs) * 1_000_000n;
   }
-}
-
-function listServed({ orderIds }: Confirmed): string[] {
-  const ids = orderIds === null ? [] : (JSON.parse(orderIds) as unknown[]);
-  return ids.flatMap((id) => (typeof id === "string" ? (readOrderId(id) ?? []) : []));
 }
 
 /** `changedAt`: the service's timestamp, as written. */

@@ -4,11 +4,13 @@
  * repeated.
  */
 
+import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
+import { countUnread, hasUnreadOf } from "../batches/kept-rows.ts";
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { JobContext } from "../pass/job.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
-import { isNameReused, loadNameUse } from "./reused-names.ts";
+import { isNameReused, isNameShared, loadNameUse } from "./reused-names.ts";
 
 /** By the machine's clock. */
 interface Sent {
@@ -18,6 +20,7 @@ interface Sent {
 export class OpenConfirm {
   readonly #context: Pick<JobContext, "store" | "clock">;
   readonly #form: ConfirmForm;
+  readonly #account: string;
   readonly #requestMs: number;
   #sentMs: number | undefined;
   /** Its outcome is known, and not saved yet. */
@@ -26,10 +29,11 @@ export class OpenConfirm {
   /** @param options.requestMs time limit of a request, in milliseconds */
   constructor(
     context: Pick<JobContext, "store" | "clock">,
-    { form, requestMs }: { form: ConfirmForm; requestMs: number },
+    { form, account, requestMs }: { form: ConfirmForm; account: string; requestMs: number },
   ) {
     this.#context = context;
     this.#form = form;
+    this.#account = account;
     this.#requestMs = requestMs;
     this.#sentMs = loadMetaJson<Sent>(context.store, "open_confirm")?.sentMs;
   }
@@ -39,6 +43,22 @@ export class OpenConfirm {
     if (!confirmNames(this.#form)) return true;
     if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
     return isNameReused(loadNameUse(this.#context.store));
+  }
+
+  /**
+   * Whether the confirm may cover an answer that is missing: one that names nothing covers everything delivered, which must
+   * be stored and read first, and one by a shared name all that came under it.
+   */
+  mayCoverLost(batchId: string | null): boolean {
+    const { store } = this.#context;
+    const isMarked = loadDelivery(store) !== undefined;
+    if (!confirmNames(this.#form))
+      return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
+    if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
+    const use = loadNameUse(store);
+    if (isMarked) return isNameShared(use);
+    // What is kept may be no batch, so that it holds up only names that are known to be used again.
+    return isNameReused(use) && hasUnreadOf(store, this.#account);
   }
 
   /** Whether such a confirm may still be carried out. */

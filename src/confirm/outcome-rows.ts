@@ -6,11 +6,8 @@ import { type BatchRow, SERVED_HERE } from "../batches/batch-rows.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 
-/** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */
-export const FAILURES_OF_ONE_MAX = 3;
-
 /** The account that accepted a confirm, and the time. */
-interface Accepted {
+export interface Accepted {
   account: string;
   at: string;
 }

@@ -15,6 +15,18 @@ export interface NamedOrder {
 /** So often, an hour apart, the confirm of such a batch is refused, and none of its orders is served in between. Also of one that is gone. */
 export const REPEAT_RETRIES = 2;
 
+/** How often the service answered that it has no such batch, since anything of the batch was served. */
+export interface GoneCount {
+  retries: number;
+  /** It has accepted the confirm of another batch in between. */
+  isOtherAccepted: boolean;
+}
+
+/** Whether the service has carried out the confirm that it refused: it has the batch no more, and accepts others. */
+export function isCarriedOut({ retries, isOtherAccepted }: GoneCount): boolean {
+  return retries >= REPEAT_RETRIES && isOtherAccepted;
+}
+
 /**
  * Whether the batch of a refused confirm only repeats orders that were confirmed before, or that the service has no more. Not
  * where an order has changed since: a service may deliver it again and wait for this confirm.

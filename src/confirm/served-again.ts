@@ -5,6 +5,8 @@
  * counted.
  */
 import { hash } from "node:crypto";
+import type { BatchRow } from "../batches/batch-rows.ts";
+import type { PullPass } from "../batches/pull-pass.ts";
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -16,6 +18,8 @@ export const SERVED_AGAIN_MAX = 5;
 /** After so long the pass fails, because no orders behind this batch are delivered. */
 const SERVED_AGAIN_MS = 15 * 60_000;
 const AGAIN_MAX = 1_000;
+/** Of batches that are awaited. */
+const SERVED_MAX = 1_000;
 
 interface Again {
   times: number;
@@ -40,6 +44,10 @@ export class ServedAgain {
   readonly #form: string;
   /** By row id of the batch. */
   readonly #known = new Map<number, Again>();
+  /** The last pass in which a batch was served. */
+  #servedIn: PullPass | undefined;
+  /** Those whose confirm was accepted more than once, and the last pass in which each was served. */
+  readonly #served = new Map<number, { row: BatchRow; pass: PullPass }>();
 
   constructor(context: Pick<JobContext, "store" | "clock">, form: ConfirmForm) {
     this.#context = context;
@@ -47,17 +55,46 @@ export class ServedAgain {
     this.#recall();
   }
 
-  get isEmpty(): boolean {
-    return this.#known.size === 0;
-  }
-
   /** Whether this process has had the batch served again. */
   has(id: number): boolean {
     return this.#known.get(id)?.isHere === true;
   }
 
+  /** Whether batches were served again before, and this pass has served none: nothing waits behind them. */
+  isOver(pass: PullPass): boolean {
+    return this.#servedIn !== pass && this.#known.size > 0;
+  }
+
+  noteServed(row: BatchRow, pass: PullPass): void {
+    this.#servedIn = pass;
+    if (this.#served.has(row.id)) this.#served.set(row.id, { row, pass });
+  }
+
+  /** Batches whose confirm was accepted more than once, and that this pass has not served: one of the confirms took effect. */
+  listUnserved(pass: PullPass): BatchRow[] {
+    return [...this.#served.values()].filter((served) => served.pass !== pass).map(({ row }) => row);
+  }
+
+  noteUnserved(id: number): void {
+    this.#served.delete(id);
+  }
+
+  /**
+   * The batch's confirm was accepted. Detects confirms without effect: no new batch comes, and confirmed ones are served
+   * again, under the same or changing names.
+   */
+  noteConfirmed(row: BatchRow, pass: PullPass): { times: number; isLong: boolean } | undefined {
+    if (row.state !== "confirmed") {
+      this.clear();
+      return undefined;
+    }
+    if (this.#served.size >= SERVED_MAX) this.#served.clear();
+    if (this.has(row.id)) this.#served.set(row.id, { row, pass });
+    return this.#count(row.id);
+  }
+
   /** Returns how often the batch was served again, and whether that lasts too long. */
-  note(id: number): { times: number; isLong: boolean } {
+  #count(id: number): { times: number; isLong: boolean } {
     const { clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (this.#known.size >= AGAIN_MAX) this.#known.clear();

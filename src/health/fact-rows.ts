@@ -7,7 +7,7 @@ import path from "node:path";
 import { eq, getViewSelectedFields } from "drizzle-orm";
 import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
 import { type DiskSpace, readDiskSpace } from "../backup/space-rule.ts";
-import type { ServedUnnamed } from "../confirm/confirm-record.ts";
+import type { ServedUnnamed } from "../confirm/unnamed-batches.ts";
 import { journalSince } from "../database/file/foreign-journal.ts";
 import { problemOf } from "../database/log/progress.ts";
 import { progressOf, readNote } from "../database/log/progress-note.ts";

@@ -1,14 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  classifyConfirmFailure,
-  compileConfirm,
-  confirmNames,
-  confirmNeedsBatchId,
-  renderConfirm,
-} from "../../src/confirm/confirm-form.ts";
+import { compileConfirm, confirmNames, confirmNeedsBatchId, renderConfirm } from "../../src/confirm/confirm-form.ts";
 import { BridgeError } from "../../src/platform/errors.ts";
-import { codeOfStatus, ServiceError } from "../../src/service/service-error.ts";
-import { words } from "../support/messages.ts";
 
 const orderIds = '["a",7]';
 
@@ -47,34 +39,5 @@ describe("the body of a confirm", () => {
     ].map(compileConfirm);
     expect(forms.map(confirmNames)).toEqual([true, true, true, true, false, false]);
     expect(forms.map(confirmNeedsBatchId)).toEqual([false, false, true, true, false, false]);
-  });
-});
-
-describe("a confirm that failed", () => {
-  const refused = (status: number) =>
-    new ServiceError(codeOfStatus(status)?.code ?? "internal", words("refused"), {
-      area: "orders",
-      method: "POST",
-      path: "/confirm",
-      status,
-      effect: "none",
-    });
-
-  it.each([404, 409, 410])("with %s means confirmed once it was tried before, and refused at first", (status) => {
-    expect(classifyConfirmFailure(refused(status), true)).toBe("confirmed");
-    expect(classifyConfirmFailure(refused(status), false)).toBe("refused");
-  });
-
-  it.each([400, 405, 422])("with %s is refused in any case", (status) => {
-    expect(classifyConfirmFailure(refused(status), true)).toBe("refused");
-    expect(classifyConfirmFailure(refused(status), false)).toBe("refused");
-  });
-
-  it.each([301, 401, 402, 403, 408, 413, 418, 429, 500, 502, 503, 504])("with %s is tried again", (status) => {
-    expect(classifyConfirmFailure(refused(status), true)).toBe("retry");
-  });
-
-  it("is tried again where no answer came", () => {
-    expect(classifyConfirmFailure(new BridgeError("unreachable", words("cut off")), true)).toBe("retry");
   });
 });
