@@ -180,7 +180,7 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "test/feeds/large-rows.test.ts",
     "a page of rows whatever their size",
     { in: "firstOf", find: "if (bytes > bytesMax) break;", replace: "" },
-    "src/feeds/feed.ts",
+    "src/feeds/feed-record.ts",
   ),
   tested(
     "test/feeds/large-rows.test.ts",

@@ -738,7 +738,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what another address has acknowledged counts at this one",
-      "src/feeds/feed-rows.ts",
+      "src/feeds/rekey/rule-rows.ts",
       "epoch = epoch + (address IS NOT NULL AND address <> @address)",
       "epoch = epoch",
     ),
@@ -993,7 +993,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "rows that wait to go to zero count together whenever they went",
-      "src/feeds/diff/plan-guard.ts",
+      "src/feeds/guard/plan-guard.ts",
       "next.atMs <= first.atMs + overMs",
       "(next.atMs <= first.atMs + overMs || !next.isSent)",
     ),
@@ -1003,7 +1003,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     name: "rows that went to zero while the clock was ahead count until that time",
     edits: [
       {
-        file: "src/feeds/diff/plan-guard.ts",
+        file: "src/feeds/guard/plan-guard.ts",
         find: "next.atMs <= first.atMs + overMs",
         replace: "(next.atMs <= first.atMs + overMs || next.isSent)",
       },
@@ -1172,7 +1172,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       find: "min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))",
       replace: "coalesce(@at, ${round(String(UNSHOWN))}, ${round(approved)})",
     },
-    "src/feeds/feed-rows.ts",
+    "src/feeds/guard/guard-rows.ts",
   ),
   {
     name: "a refused status is sent again and again where each pass is a process of its own",
@@ -1274,7 +1274,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/cli/approve.test.ts",
     "an approval of a number covers other rows that took the place of those shown",
     { in: "coveredRows", find: "isShown: newestMs <=", replace: "isShown: newestMs > 0 || newestMs <=" },
-    "src/feeds/guard-shown.ts",
+    "src/feeds/guard/guard-shown.ts",
   ),
   tested(
     "test/feeds/push-guard.test.ts",
@@ -1298,7 +1298,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-whole.test.ts",
     "a table that was no acceptance does not go again without the row that it lacked",
     { in: "forgetAbsent", find: "max(sent_at, @at)", replace: "min(sent_at, @at)" },
-    "src/feeds/feed-outbox.ts",
+    "src/feeds/send/whole-rows.ts",
   ),
   tested(
     "test/feeds/push-whole.test.ts",
@@ -1613,25 +1613,25 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-refusals.test.ts",
     "new articles that the service does not know hold the stock up",
     { of: "queueAccepted", does: "return undefined;" },
-    "src/feeds/feed-outbox.ts",
+    "src/feeds/send/control-rows.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "the probe of a held feed is a new article while known ones wait",
     { of: "loadKnownSendable", does: "return undefined;" },
-    "src/feeds/feed-outbox.ts",
+    "src/feeds/send/control-rows.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "each probe of a service that refuses everything queues one more row",
     { in: "queueAccepted", find: "waiting === ACCEPTED_QUEUED_MAX", replace: "waiting < 0" },
-    "src/feeds/feed-outbox.ts",
+    "src/feeds/send/control-rows.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "an article that is for sale is sent again as a control",
     { in: "queueAccepted", find: '"AND s.live = 0"', replace: '""' },
-    "src/feeds/feed-outbox.ts",
+    "src/feeds/send/control-rows.ts",
   ),
   tested(
     "test/service/outcome/acceptance.test.ts",

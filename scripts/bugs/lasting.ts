@@ -370,12 +370,12 @@ const OF_PERSONS: readonly PlantedBug[] = [
     name: "an approval lets go what the guard has not shown",
     edits: [
       {
-        file: "src/feeds/feed-rows.ts",
+        file: "src/feeds/guard/guard-rows.ts",
         find: 'mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)")',
         replace: 'mark(String(UNSHOWN), round, "TRUE")',
       },
       {
-        file: "src/feeds/feed-rows.ts",
+        file: "src/feeds/guard/guard-rows.ts",
         find: 'mark(round, String(UNSHOWN), "away_since_ms > @away")',
         replace: 'mark(round, String(UNSHOWN), "FALSE")',
       },

@@ -1,5 +1,5 @@
 import { clearDelivery } from "../../src/batches/delivery-rows.ts";
-import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { approveGuarded } from "../../src/feeds/guard/guard-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import {
   type Difference,

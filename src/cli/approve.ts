@@ -1,7 +1,7 @@
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
-import { approveGuarded, countGuarded } from "../feeds/feed-rows.ts";
-import { coveredRows, forgetNamed } from "../feeds/guard-shown.ts";
+import { approveGuarded, countGuarded } from "../feeds/guard/guard-rows.ts";
+import { coveredRows, forgetNamed } from "../feeds/guard/guard-shown.ts";
 import { countFormerWaiting, coveredFormer, decideFormer, listFormer } from "../feeds/rekey/former-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";

@@ -4,13 +4,14 @@
  * was sent.
  */
 
-import { onlyRow, onlyValue } from "../database/only-row.ts";
+import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
-import { bytesOf, type FeedRules, firstOf, RECORDS_BYTES_MAX } from "./feed.ts";
-import { INVALID_EPOCH, type Numbers, paddedKey, sameKey, saveSentDrops } from "./feed-rows.ts";
+import type { FeedRules } from "./feed.ts";
+import { bytesOf, firstOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
+import { INVALID_EPOCH, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
+import { saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
-import { RETRY_LONGEST_MS } from "./send/refusal-trial.ts";
 
 export interface OutboxRow {
   id: number;
@@ -44,8 +45,6 @@ export interface SendLimits {
   /** The last round of approval: rows of the next one are held by the guard, all others may be sent. */
   dropRound: number;
 }
-
-const RETRY_SOON_MS = 3_600_000;
 
 /** SQL: whether the parent of `x` is not known to be on the site. */
 const IS_ORPHAN = `(x.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
@@ -111,16 +110,18 @@ export function changeSome(
   return store.prepare(`UPDATE feed_outbox SET ${set} WHERE id IN (${some})`).run(values).changes;
 }
 
-const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
+export const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
   AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
+
 /** SQL: whether that row is known to be on the site. */
-const isPresent = (row: string) => `EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
+export const isPresent = (row: string) => `EXISTS (SELECT 1 FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
   WHERE s.feed_id = ${row}.feed_id AND ${sameKey("s", row)} AND s.gone = 0 AND s.epoch = f.epoch)`;
+
 /**
  * SQL: whether the parent row is on the site, or is not waiting itself. A row that takes an article off sale needs no
  * parent if the article may be on the site.
  */
-const PARENT_IS_THERE = `(x.parent IS NULL OR x.drop_round IS NOT NULL
+export const PARENT_IS_THERE = `(x.parent IS NULL OR x.drop_round IS NOT NULL
   OR (x.priority = 0 AND (x.doubt_record IS NOT NULL OR ${isPresent("x")}))
   OR NOT EXISTS (SELECT 1 FROM feed_outbox p WHERE p.feed_id = x.feed_id
     AND p.k0 = x.parent AND p.k1 = '' AND p.k2 = '' AND p.k3 = '' AND p.state = 'waiting' AND p.gone = 0
@@ -154,57 +155,6 @@ function loadWaiting(
      ORDER BY priority, id LIMIT @limit`,
   );
   return [...drops, ...others];
-}
-
-/** The row that would be sent last, as a control: whether the service accepts anything at all. */
-export function loadLastSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
-  const [row] = loadRows(store, rules, { ...limits })(
-    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${MAY_GO}
-       AND refusal IS NULL ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`} ORDER BY priority DESC, id DESC LIMIT 1`,
-  );
-  return row;
-}
-
-/** A row whose article the service has accepted before, drops first: where it is refused too, the service is the cause. */
-export function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
-  const load = loadRows(store, rules, { ...limits });
-  const mayGo = `${MAY_GO} AND refusal IS NULL AND ${isPresent("x")} LIMIT 1`;
-  const [drop] = load(
-    `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
-       AND drop_round <= @dropRound AND ${mayGo}`,
-  );
-  if (drop !== undefined) return drop;
-  return load(
-    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}`,
-  )[0];
-}
-
-/** How many controls may wait at a service that refuses them: more would show no more. */
-const ACCEPTED_QUEUED_MAX = 3;
-
-/**
- * Queues a row that the service has accepted and that is unchanged since, to be sent once more as a control; undefined where there is
- * none, or enough wait. Only what changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
- */
-export function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | undefined {
-  if (rules.name !== "prices" && rules.name !== "stocks") return undefined;
-  const waiting = onlyValue<number>(
-    store,
-    `SELECT count(*) FROM (SELECT 1 FROM feed_outbox x JOIN feed_sent s ON s.feed_id = x.feed_id AND ${sameKey("s", "x")}
-     WHERE x.feed_id = ? AND x.record = s.record AND s.gone = 0 AND x.gone = 0 LIMIT ${ACCEPTED_QUEUED_MAX})`,
-    rules.feedId,
-  );
-  if (waiting === ACCEPTED_QUEUED_MAX) return undefined;
-  const row = store
-    .prepare<Record<"k0" | "k1" | "k2" | "k3", string>>(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, waiting_since)
-       SELECT s.feed_id, s.k0, s.k1, s.k2, s.k3, s.record, @at FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
-       WHERE s.feed_id = @feed AND s.gone = 0 AND s.epoch = f.epoch ${rules.name === "stocks" ? "AND s.live = 0" : ""}
-         AND NOT EXISTS (SELECT 1 FROM feed_outbox x WHERE x.feed_id = s.feed_id AND ${sameKey("s", "x")})
-       LIMIT 1 RETURNING k0, k1, k2, k3`,
-    )
-    .get({ feed: rules.feedId, at });
-  return row && [row.k0, row.k1, row.k2, row.k3].slice(0, rules.keys.length);
 }
 
 /** The row of one key, if it may be sent now. */
@@ -275,16 +225,6 @@ export function loadNextDueMs(
 
 // ------------------------------------------------------------------------------------------------------ in flight
 
-/** Marks rows as in flight before their request, with the records that are sent, even if the rows have changed since. */
-export function markInFlight(store: Store, rows: readonly Pick<OutboxRow, "id" | "record">[]): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET doubt_record = sent.record, doubt_until_ms = NULL
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record FROM jsonb_each(?)) sent WHERE feed_outbox.id = sent.id`,
-    )
-    .run(JSON.stringify(rows.map(({ id, record }) => [id, record])));
-}
-
 /** The same inside the transaction that has loaded the rows, at half the cost. */
 export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[]): void {
   store
@@ -294,61 +234,8 @@ export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[])
     .run(idsOf(rows));
 }
 
-/** Restores the rows' state before a request on which the service did not act. */
-export function unmarkInFlight(
-  store: Store,
-  rows: readonly Pick<OutboxRow, "id" | "flightRecord" | "flightUntilMs">[],
-): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET doubt_record = before.record, doubt_until_ms = before.until
-       FROM (SELECT value ->> 0 AS id, value ->> 1 AS record, value ->> 2 AS until FROM jsonb_each(?)) before
-       WHERE feed_outbox.id = before.id`,
-    )
-    .run(JSON.stringify(rows.map(({ id, flightRecord, flightUntilMs }) => [id, flightRecord, flightUntilMs])));
-}
-
-/** For a request after which the service may have acted: the newest values are sent again, not before `untilMs`. */
-export function saveFlightEnd(store: Store, rows: readonly Pick<OutboxRow, "id">[], untilMs: number): void {
-  store
-    .prepare(
-      `UPDATE feed_outbox SET doubt_until_ms = ?
-       WHERE id IN (SELECT value FROM json_each(?)) AND doubt_record IS NOT NULL`,
-    )
-    .run(untilMs, idsOf(rows));
-}
-
-function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
+export function idsOf(rows: readonly Pick<OutboxRow, "id">[]): string {
   return JSON.stringify(rows.map(({ id }) => id));
-}
-
-/**
- * Sets times relative to now: of rows in flight whose process has died, and of a monotonic clock before a restart of the
- * machine. Returns the number of changed rows; to be repeated until 0.
- */
-export function resetClocks(
-  store: Store,
-  rules: FeedRules,
-  options: { nowMs: number; flightUntilMs: number; limit: number },
-): number {
-  const { nowMs, flightUntilMs, limit } = options;
-  const feed = rules.feedId;
-  const flights = changeSome(
-    store,
-    "doubt_until_ms = @until",
-    `INDEXED BY feed_outbox_doubt WHERE feed_id = @feed AND doubt_record IS NOT NULL
-       AND (doubt_until_ms IS NULL OR doubt_until_ms > @until)`,
-    { feed, until: flightUntilMs, limit },
-  );
-  // Later than the longest wait: a time of the clock before a restart.
-  const retries = changeSome(
-    store,
-    "retry_ms = @soon",
-    "INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND retry_ms > @longest",
-    { feed, soon: nowMs + RETRY_SOON_MS, longest: nowMs + RETRY_LONGEST_MS, limit },
-  );
-  const gone = "WHERE feed_id = @feed AND gone = 1 AND away_since_ms > @nowMs";
-  return flights + retries + changeSome(store, "away_since_ms = @nowMs", gone, { feed, nowMs, limit });
 }
 
 /** Whether a request with unknown outcome may still be in progress. */
@@ -356,23 +243,10 @@ export function hasInFlight(store: Store, rules: FeedRules, nowMs: number): bool
   return isAny(store, `${UNKNOWN_OUTCOME} AND (doubt_until_ms IS NULL OR doubt_until_ms > ?)`, [rules.feedId, nowMs]);
 }
 
-/** Whether a waiting row was in a request with unknown outcome. */
-export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
-  return isAny(store, `${UNKNOWN_OUTCOME} AND state <> 'refused'`, [rules.feedId]);
-}
+export const UNKNOWN_OUTCOME =
+  "FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = ? AND doubt_record IS NOT NULL";
 
-/** Waiting rows whose last request ended without a complete answer, or with one that says nothing of its outcome. */
-export function loadUnknownOutcomes(store: Store, rules: FeedRules, limit: number): number[] {
-  const sql = `SELECT id ${UNKNOWN_OUTCOME} AND state <> 'refused' AND doubt_until_ms > 0 LIMIT ?`;
-  return store
-    .prepare<{ id: number }>(sql)
-    .all(rules.feedId, limit)
-    .map(({ id }) => id);
-}
-
-const UNKNOWN_OUTCOME = "FROM feed_outbox INDEXED BY feed_outbox_doubt WHERE feed_id = ? AND doubt_record IS NOT NULL";
-
-function isAny(store: Store, from: string, values: readonly number[]): boolean {
+export function isAny(store: Store, from: string, values: readonly number[]): boolean {
   return store.prepare(`SELECT 1 ${from} LIMIT 1`).get(...values) !== undefined;
 }
 
@@ -423,22 +297,6 @@ export function saveAcknowledged(
   return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));
 }
 
-/**
- * For a table that was accepted whole: the site has nothing of the rows that it lacked, so they are forgotten. The newest
- * acknowledgement left gets the time, so that a later doubt of this acceptance sends the table again.
- */
-export function forgetAbsent(store: Store, { feedId }: FeedRules, at: string): void {
-  const newest =
-    "SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = @feedId AND gone = 0 ORDER BY sent_at DESC LIMIT 1";
-  const isLeft = store
-    .prepare(
-      `UPDATE feed_sent SET sent_at = max(sent_at, @at) WHERE feed_id = @feedId AND (k0, k1, k2, k3) = (${newest})
-         AND EXISTS (SELECT 1 FROM feed_sent WHERE feed_id = @feedId AND gone = 1)`,
-    )
-    .run({ feedId, at });
-  if (isLeft.changes > 0) store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND gone = 1").run(feedId);
-}
-
 /** `drops`: accepted rows that went to zero or away without an approval, by the time when they went. */
 export function saveAcceptance(
   store: Store,
@@ -458,31 +316,6 @@ export function saveAcceptance(
     )
     .run(at, reportedBy, at, liveChange, rules.feedId);
   if (drops.size > 0) saveSentDrops(store, rules, drops, at);
-}
-
-/** All acknowledged records, for a service that is sent the whole table. */
-export function loadPresent(store: Store, rules: FeedRules): KeyedRecord[] {
-  return loadRecords(store, rules, "record FROM feed_sent WHERE feed_id = ? AND gone = 0");
-}
-
-/** Records in flight of requests without an answer, or with an answer that is no acceptance (`isAnswered`). */
-export function loadUnknown(store: Store, rules: FeedRules, { isAnswered }: { isAnswered: boolean }): KeyedRecord[] {
-  const until = `doubt_until_ms IS ${isAnswered ? "" : "NOT "}0`;
-  return loadRecords(store, rules, `doubt_record AS record ${UNKNOWN_OUTCOME} AND ${until}`);
-}
-
-interface KeyedRecord {
-  key: string[];
-  record: string;
-}
-
-function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[] {
-  return store
-    .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
-      `SELECT k0, k1, k2, k3, ${from} ORDER BY k0, k1, k2, k3`,
-    )
-    .all(rules.feedId)
-    .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
 }
 
 /** The next keys after `after` in one of the tables that are stored as present, or as deleted with an invalid acknowledgement. */

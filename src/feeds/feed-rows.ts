@@ -8,10 +8,10 @@ import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
-import { isoTime } from "../platform/ports.ts";
 import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
-import type { Drop } from "./diff/plan-guard.ts";
-import { bytesOf, type FeedRules, RECORDS_BYTES_MAX } from "./feed.ts";
+import type { FeedRules } from "./feed.ts";
+import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
+import { UNSHOWN } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
 export interface FeedRow {
@@ -36,9 +36,6 @@ export interface FeedRow {
   /** 1 where rows of former keys or articles have not gone yet. */
   hasFormer: number;
 }
-
-/** The round of a row that goes to zero or away and that the guard does not hold: no approval covers it. */
-export const UNSHOWN = -1;
 
 /** The epoch of an acknowledgement that does not count, whatever the feed's. */
 export const INVALID_EPOCH = -1;
@@ -79,55 +76,6 @@ export function markCompared(store: Store, rules: FeedRules, at: string): void {
        WHERE name = ?`,
     )
     .run(at, rules.chunk, rules.name);
-}
-
-/**
- * Other rules than those that the feed was filled with: what was accepted or refused under the old ones says nothing
- * of the new. Rows that went to another address go to this one as well.
- */
-export function saveFeedRules(store: Store, rules: FeedRules, formerLevels: readonly RecordPlace[]): void {
-  store
-    .prepare(
-      `UPDATE feeds SET epoch = epoch + (address IS NOT NULL AND address <> @address), template = @template,
-         address = @address, accepted_at = NULL, chunk = NULL, key_columns = @keys, sent_how = @how,
-         former_levels = @levels WHERE name = @name`,
-    )
-    .run({
-      template: rules.signature,
-      address: rules.address,
-      keys: JSON.stringify(rules.keys),
-      how: sentHow(rules),
-      levels: formerLevels.length === 0 ? null : JSON.stringify(formerLevels),
-      name: rules.name,
-    });
-}
-
-/** What decides how a row goes, besides its record. */
-export function sentHow(rules: Pick<FeedRules, "scope" | "parent">): string {
-  return JSON.stringify([rules.scope, rules.parent]);
-}
-
-export function saveSentHow(store: Store, rules: FeedRules): void {
-  store.prepare("UPDATE feeds SET sent_how = ? WHERE feed_id = ?").run(sentHow(rules), rules.feedId);
-}
-
-/** Rows of the outbox are planned once more: some of them, after the row `afterId`. Gives the last of these; undefined: there is none. */
-export function markQueuedDirty(
-  store: Store,
-  rules: FeedRules,
-  { afterId, limit }: { afterId: number; limit: number },
-): number | undefined {
-  const sql = "SELECT max(id) FROM (SELECT id FROM feed_outbox WHERE feed_id = ? AND id > ? ORDER BY id LIMIT ?)";
-  const last = onlyRow(store.prepare<number | null>(sql).pluck().get(rules.feedId, afterId, limit));
-  if (last === null) return undefined;
-  store
-    .prepare(
-      `INSERT INTO feed_dirty (feed_id, k0, k1, k2, k3)
-       SELECT feed_id, k0, k1, k2, k3 FROM feed_outbox NOT INDEXED WHERE feed_id = ? AND id > ? AND id <= ?
-       ON CONFLICT DO NOTHING`,
-    )
-    .run(rules.feedId, afterId, last);
-  return last;
 }
 
 /** The ERP was seen to write. Nothing is noted of a source whose writes are not seen (`erp-writes.ts`). */
@@ -325,22 +273,6 @@ export function saveQueued(
     });
 }
 
-/** Marks a row that cannot be rendered; an earlier value whose outcome is unknown stays with it. */
-export function saveUnsendable(
-  store: Store,
-  rules: FeedRules,
-  bad: { key: readonly string[]; reason: string; at: string },
-): void {
-  store
-    .prepare(
-      `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, state, waiting_since, last_error)
-       VALUES (?, ?, ?, ?, ?, 'null', 'refused', ?, ?)
-       ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = 'null', state = 'refused', last_error = excluded.last_error,
-         drop_round = NULL, dropped_at = NULL, gone = 0, away_since_ms = NULL, refusal = NULL, retry_ms = NULL, tries = 0`,
-    )
-    .run(rules.feedId, ...paddedKey(bad.key), bad.at, bad.reason);
-}
-
 /** The row that must be on the site before one that waits. */
 export function saveParent(store: Store, rules: FeedRules, key: readonly string[], parent: string | null): void {
   store.prepare(`UPDATE feed_outbox SET parent = ? WHERE ${KEY_WHERE}`).run(parent, rules.feedId, ...paddedKey(key));
@@ -358,162 +290,6 @@ export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (rea
     .filter(({ flight }) => flight !== null);
   const doubt = store.prepare(`UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE ${KEY_WHERE}`);
   for (const { k0, k1, k2, k3 } of flights) doubt.run(rules.feedId, k0, k1, k2, k3);
-}
-
-/** Rows that no key can name and that are not there any more, by what they were: what was held or dropped of them is settled. */
-export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
-  const held = store
-    .prepare<{ id: number; hash: Buffer }>(
-      "SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state <> 'released' AND reference IS NULL",
-    )
-    .all(rules.name);
-  const release = store.prepare("UPDATE quarantine SET state = 'released' WHERE id = ?");
-  const over = held.filter(({ hash }) => !seen.some((known) => known.equals(hash)));
-  for (const { id } of over) release.run(id);
-  return over.length;
-}
-
-// ------------------------------------------------------------------------------------------------------ the guard
-
-/** Rows that wait, went to zero or away at one time, and are not approved. `isShown`: they were held; `due`: may go by `delete_after`. */
-export interface DropGroup {
-  at: string;
-  isShown: boolean;
-  due: number;
-  early: number;
-}
-
-/** These rows by their times. */
-export function loadDrops(
-  store: Store,
-  rules: FeedRules,
-  { dropRound, awayBeforeMs }: { dropRound: number; awayBeforeMs: number },
-): DropGroup[] {
-  const load = store.prepare<{ at: string; n: number; early: number }>(
-    `SELECT dropped_at AS at, count(*) AS n, count(*) FILTER (WHERE away_since_ms > @away) AS early
-     FROM feed_outbox INDEXED BY feed_outbox_drops
-     WHERE feed_id = @feed AND state = 'waiting' AND drop_round = @round GROUP BY dropped_at`,
-  );
-  return [UNSHOWN, dropRound + 1].flatMap((round) =>
-    load
-      .all({ feed: rules.feedId, round, away: awayBeforeMs })
-      .map(({ at, n, early }) => ({ at, isShown: round !== UNSHOWN, due: n - early, early })),
-  );
-}
-
-/** Rows sent without an approval, by the times when they went to zero or away. */
-export function loadSentDrops(store: Store, rules: FeedRules): Drop[] {
-  return store
-    .prepare<{ at: string; count: number }>("SELECT at, count FROM feed_drops WHERE feed_id = ?")
-    .all(rules.feedId)
-    .map(({ at, count }) => ({ atMs: Date.parse(at), count }));
-}
-
-/** Adds sent rows. Those that no row that waits or comes later can count with are deleted. */
-export function saveSentDrops(store: Store, rules: FeedRules, drops: ReadonlyMap<string, number>, at: string): void {
-  const { feedId, guard } = rules;
-  const add = store.prepare("UPDATE feed_drops SET count = count + ? WHERE feed_id = ? AND at = ?");
-  const insert = store.prepare("INSERT INTO feed_drops (count, feed_id, at) VALUES (?, ?, ?)");
-  for (const [time, count] of drops) if (add.run(count, feedId, time).changes === 0) insert.run(count, feedId, time);
-  const round = (is: string) => `(SELECT min(dropped_at) FROM feed_outbox INDEXED BY feed_outbox_drops
-    WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${is})`;
-  const approved = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
-  const first = store
-    .prepare<string>(`SELECT min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))`)
-    .pluck();
-  const since = isoTime(Date.parse(onlyRow(first.get({ feed: feedId, at }))) - guard.overMs);
-  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(feedId, since);
-}
-
-/** Deletes sent rows that went at these times. */
-export function deleteSentDrops(store: Store, { feedId }: FeedRules, times: readonly string[]): void {
-  store
-    .prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at IN (SELECT value FROM json_each(?))")
-    .run(feedId, JSON.stringify(times));
-}
-
-const LATER_DROPS = `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state IN ('waiting', 'refused')
-  AND drop_round IN (${UNSHOWN}, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed))
-  AND dropped_at > @after AND dropped_at <> @at`;
-
-/** Whether there are times of drops after `after`, other than `at`: where that is the present, of a clock that was set back. */
-export function hasLaterDrops(
-  store: Store,
-  { feedId: feed }: FeedRules,
-  { after, at }: { after: string; at: string },
-): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox ${LATER_DROPS})
-    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feed AND at > @after AND at <> @at)`;
-  return store.prepare<number>(sql).pluck().get({ feed, after, at }) === 1;
-}
-
-/**
- * Makes such times the present: they count for `guard.over` from now on. Times of drops are of the wall clock, which outlives a
- * restart of the machine; where it was set this brings them only nearer together, so nothing held is let go. Returns how many
- * rows changed: call it until none does.
- */
-export function endLaterDrops(
-  store: Store,
-  { feedId: feed }: FeedRules,
-  { after, at, limit }: { after: string; at: string; limit: number },
-): number {
-  const some = `SELECT id FROM feed_outbox ${LATER_DROPS} LIMIT @limit`;
-  const outbox = store.prepare(`UPDATE feed_outbox SET dropped_at = @at WHERE id IN (${some})`);
-  const sent = store.prepare("UPDATE feed_drops SET at = @at WHERE feed_id = @feed AND at > @after AND at <> @at");
-  return outbox.run({ feed, after, at, limit }).changes + sent.run({ feed, after, at }).changes;
-}
-
-export function saveGuard(store: Store, name: FeedName, since: string | null): void {
-  store.prepare("UPDATE feeds SET guard_since = ? WHERE name = ?").run(since, name);
-}
-
-/**
- * Marks the rows that the guard holds, by the times when they went: those that an approval lets go. Others, such as rows that
- * are away for less than `delete_after`, wait for another one or may go. Returns how many rows changed: call it until none does.
- */
-export function markShown(
-  store: Store,
-  rules: FeedRules,
-  { held, free, awayBeforeMs, limit }: ShownTimes & { awayBeforeMs: number; limit: number },
-): number {
-  const mark = (from: string, to: string, which: string) =>
-    store.prepare(
-      `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
-         (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
-          WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND dropped_at = @at AND ${which} LIMIT @limit)`,
-    );
-  const round = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
-  const show = mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)");
-  const hideEarly = mark(round, String(UNSHOWN), "away_since_ms > @away");
-  const hide = mark(round, String(UNSHOWN), "TRUE");
-  let changes = 0;
-  const run = (statement: typeof show, at: string) => {
-    changes += statement.run({ feed: rules.feedId, at, away: awayBeforeMs, limit: limit - changes }).changes;
-  };
-  for (const at of held) for (const statement of [show, hideEarly]) run(statement, at);
-  for (const at of free) run(hide, at);
-  return changes;
-}
-
-/** Times of rows to be marked as held, and as not held. */
-export interface ShownTimes {
-  held: readonly string[];
-  free: readonly string[];
-}
-
-/** How many rows wait that the guard has counted: those that an approval lets go. */
-export function countGuarded(store: Store, name: FeedName): number {
-  const sql = `SELECT count(*) FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
-    WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
-  return onlyRow(store.prepare<number>(sql).pluck().get(name));
-}
-
-/** A person lets the rows go that the guard has counted. Later ones are counted anew. Returns how many rows that are. */
-export function approveGuarded(store: Store, name: FeedName): number {
-  const n = countGuarded(store, name);
-  if (n === 0) return 0;
-  store.prepare("UPDATE feeds SET approved_round = approved_round + 1, guard_since = NULL WHERE name = ?").run(name);
-  return n;
 }
 
 /** Whether anything on sale waits to go away whose article another row may name. */

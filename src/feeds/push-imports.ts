@@ -19,37 +19,34 @@ import { isoTime } from "../platform/ports.ts";
 import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
 import { FeedChanges } from "./diff/feed-changes.ts";
-import { heldTimes, spentTimes } from "./diff/plan-guard.ts";
-import { bytesOf, keyOfReference, RECORDS_BYTES_MAX, referenceOf } from "./feed.ts";
 import {
   hasInFlight,
-  loadKnownSendable,
-  loadLastSendable,
   loadNextDueMs,
   loadRetryable,
   loadRetryableDrops,
   loadSendable,
   loadSendableRow,
   type OutboxRow,
-  queueAccepted,
-  resetClocks,
   type SendLimits,
 } from "./feed-outbox.ts";
+import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
+import { type FeedRow, loadFeed, requestCompare } from "./feed-rows.ts";
 import {
   type DropGroup,
   deleteSentDrops,
   endLaterDrops,
-  type FeedRow,
   hasLaterDrops,
   loadDrops,
-  loadFeed,
   loadSentDrops,
   markShown,
-  requestCompare,
   saveGuard,
-} from "./feed-rows.ts";
-import { forgetNamed, noteNamed } from "./guard-shown.ts";
+} from "./guard/guard-rows.ts";
+import { forgetNamed, noteNamed } from "./guard/guard-shown.ts";
+import { heldTimes, spentTimes } from "./guard/plan-guard.ts";
 import { ImageFiles } from "./images/find-images.ts";
+import { keyOfReference, referenceOf } from "./row-reference.ts";
+import { loadKnownSendable, loadLastSendable, queueAccepted } from "./send/control-rows.ts";
+import { resetClocks } from "./send/flight-rows.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
 import { markWaiting, wake } from "./send/refused-rows.ts";
 import { retryRefused } from "./send/retry-refused.ts";

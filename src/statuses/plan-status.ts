@@ -10,7 +10,7 @@ import {
 } from "../answers/template.ts";
 import { readOrderId } from "../answers/uuid.ts";
 import { isSameName } from "../database/same-name.ts";
-import { type ColumnValue, keyText } from "../feeds/feed.ts";
+import { type ColumnValue, keyText } from "../feeds/feed-record.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { KeptWord } from "../updates/reads/kept-words.ts";

@@ -6,7 +6,7 @@
 import { onlyValue } from "../database/only-row.ts";
 import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
-import type { ColumnValue } from "../feeds/feed.ts";
+import type { ColumnValue } from "../feeds/feed-record.ts";
 import { isReplacedSince } from "../orders/replaced-orders.ts";
 import type { OrderMoves } from "./judge-status.ts";
 import { findCancellation, type RequestedOrder, type StatusEvent, type WantedStatus } from "./plan-status.ts";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parseDecimal } from "../../src/answers/decimal.ts";
 import { levelProblem } from "../../src/config/feed-level.ts";
 import { isLive, planRow } from "../../src/feeds/diff/plan-feed.ts";
-import { compileFeed, type FeedSettings, levelOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
+import { compileFeed, type FeedSettings } from "../../src/feeds/feed.ts";
+import { levelOf, renderDeletion, renderRow } from "../../src/feeds/feed-record.ts";
 import { stockSettings } from "../support/rules.ts";
 import { runs } from "../support/whole.ts";
 

@@ -1,25 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  loadSendable,
-  markInFlight,
-  resetClocks,
-  saveAcknowledged,
-  saveFlightEnd,
-  unmarkInFlight,
-} from "../../src/feeds/feed-outbox.ts";
-import {
-  approveGuarded,
-  deleteQueued,
-  loadDifferent,
-  loadDrops,
-  loadKeyState,
-  markQueuedDirty,
-  markShown,
-  saveGuard,
-  saveQueued,
-} from "../../src/feeds/feed-rows.ts";
+import { loadSendable, saveAcknowledged } from "../../src/feeds/feed-outbox.ts";
+import { deleteQueued, loadDifferent, loadKeyState, saveQueued } from "../../src/feeds/feed-rows.ts";
+import { approveGuarded, loadDrops, markShown, saveGuard } from "../../src/feeds/guard/guard-rows.ts";
 import { loadDueGone, WaitingArticles } from "../../src/feeds/rekey/going-rows.ts";
+import { markQueuedDirty } from "../../src/feeds/rekey/rule-rows.ts";
+import { markInFlight, resetClocks, saveFlightEnd, unmarkInFlight } from "../../src/feeds/send/flight-rows.ts";
 import { clearSetAside, markRefused, saveSetAside, wake } from "../../src/feeds/send/refused-rows.ts";
 import { loadSourcePage, type PageEnd } from "../../src/feeds/source/feed-source.ts";
 import { ANY_CHARACTER } from "../support/any-text.ts";

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { compileFeed, isSameRecord, levelOf, referenceOf, renderDeletion, renderRow } from "../../src/feeds/feed.ts";
+import { compileFeed } from "../../src/feeds/feed.ts";
+import { isSameRecord, levelOf, renderDeletion, renderRow } from "../../src/feeds/feed-record.ts";
+import { referenceOf } from "../../src/feeds/row-reference.ts";
 import { saying } from "../support/messages.ts";
 import { stockSettings } from "../support/rules.ts";
 

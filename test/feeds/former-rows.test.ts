@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FEED_IDS } from "../../src/feeds/feed.ts";
-import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { approveGuarded } from "../../src/feeds/guard/guard-rows.ts";
 import { decideFormer, listFormer } from "../../src/feeds/rekey/former-rows.ts";
 import { listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { keyReadings, referenceOf } from "../../src/feeds/feed.ts";
+import { keyReadings, referenceOf } from "../../src/feeds/row-reference.ts";
 
 const rules = (columns: number) => ({ keys: ["a", "b", "c", "d"].slice(0, columns) });
 

@@ -1,7 +1,8 @@
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type FeedRules, firstOf, ROW_BYTES_MAX, STEP_BYTES_MAX } from "../../src/feeds/feed.ts";
+import type { FeedRules } from "../../src/feeds/feed.ts";
+import { firstOf, ROW_BYTES_MAX, STEP_BYTES_MAX } from "../../src/feeds/feed-record.ts";
 import { loadDifferent, saveQueued } from "../../src/feeds/feed-rows.ts";
 import { loadSourcePage, loadUnnamedRows, type PageEnd } from "../../src/feeds/source/feed-source.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";

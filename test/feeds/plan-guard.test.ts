@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Drop, heldTimes, spentTimes } from "../../src/feeds/diff/plan-guard.ts";
+import { type Drop, heldTimes, spentTimes } from "../../src/feeds/guard/plan-guard.ts";
 
 const guard = { percent: 30, overMs: 60, from: 20 };
 /** `[time, rows]` */

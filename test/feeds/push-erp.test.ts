@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { type ColumnValue, keyText } from "../../src/feeds/feed.ts";
+import { type ColumnValue, keyText } from "../../src/feeds/feed-record.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
 import { type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { runs } from "../support/whole.ts";

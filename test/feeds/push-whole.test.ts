@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { invalidateAcknowledged } from "../../src/feeds/acknowledged-rows.ts";
-import { approveGuarded } from "../../src/feeds/feed-rows.ts";
+import { approveGuarded } from "../../src/feeds/guard/guard-rows.ts";
 import { m } from "../../src/messages/messages.ts";
 import { isoTime } from "../../src/platform/ports.ts";
 import { fillStock, IMPORT_TIMEOUT_MS, startFeeds } from "../support/pushed.ts";

@@ -1,7 +1,7 @@
 /* Steps that happen only in the hostile world. */
 
 import { retryRecords } from "../../../src/daemon/repair.ts";
-import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { approveGuarded } from "../../../src/feeds/guard/guard-rows.ts";
 import { loadHeldAfter, loadUnreadBatches, markUnreadUntried } from "../../../src/pass/held-rows.ts";
 import { planLift } from "../../../src/pass/hold-reasons.ts";
 import { truncateUs, writeTimestamp } from "../../../src/sandbox/timestamps.ts";

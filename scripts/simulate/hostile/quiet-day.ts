@@ -4,7 +4,7 @@
  */
 
 import { readOrderId } from "../../../src/answers/uuid.ts";
-import { approveGuarded } from "../../../src/feeds/feed-rows.ts";
+import { approveGuarded } from "../../../src/feeds/guard/guard-rows.ts";
 import { measureAges } from "../../../src/health/conditions.ts";
 import { loadFacts } from "../../../src/health/fact-rows.ts";
 import type { Facts } from "../../../src/health/facts.ts";

@@ -11,19 +11,12 @@ import { addCount } from "../../pass/counts.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { releaseRow, saveQuarantinedRow } from "../../pass/quarantine-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { type FeedRules, parentOf, referenceOf, type SourceRow, tooLarge } from "../feed.ts";
-import {
-  beginErpWatch,
-  deleteQueued,
-  type QueuedRow,
-  releaseUnnamed,
-  saveErpWrite,
-  saveParent,
-  saveQueued,
-  saveUnsendable,
-} from "../feed-rows.ts";
+import type { FeedRules } from "../feed.ts";
+import { parentOf, type SourceRow, tooLarge } from "../feed-record.ts";
+import { beginErpWatch, deleteQueued, type QueuedRow, saveErpWrite, saveParent, saveQueued } from "../feed-rows.ts";
 import type { ImageFiles } from "../images/find-images.ts";
 import { leaveArticles, leaveKept } from "../rekey/former-rows.ts";
+import { referenceOf } from "../row-reference.ts";
 import {
   deleteDirtyKey,
   type KeyValues,
@@ -33,6 +26,7 @@ import {
   textsOf,
 } from "../source/feed-source.ts";
 import { diffKeys, type FoundKey, isHeld, payloadOf } from "./diff.ts";
+import { releaseUnnamed, saveUnsendable } from "./unsendable-rows.ts";
 
 /** Keys that are compared and written as a set in one transaction: some fifteen milliseconds of the write lock. */
 export const KEYS_PER_COMMIT = 1_000;

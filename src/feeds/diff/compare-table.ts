@@ -5,7 +5,8 @@
  */
 
 import { hasAnyKeys, hasKnownKeys } from "../acknowledged-rows.ts";
-import { type FeedRules, keyTexts } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { keyTexts } from "../feed-record.ts";
 import {
   type KeyValues,
   loadSourcePage,

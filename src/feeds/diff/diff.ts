@@ -10,22 +10,22 @@ import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
 import { withoutGone } from "../acknowledged-rows.ts";
+import type { FeedRules } from "../feed.ts";
+import { loadKnownKeys } from "../feed-outbox.ts";
 import {
   type ColumnValue,
-  type FeedRules,
   parentOf,
   RECORDS_BYTES_MAX,
-  referenceOf,
   renderRow,
   type SourceRow,
   TOO_LARGE,
   tooLarge,
-} from "../feed.ts";
-import { loadKnownKeys } from "../feed-outbox.ts";
+} from "../feed-record.ts";
 import { type FoundRecord, loadDifferent } from "../feed-rows.ts";
 import { seeRow } from "../images/find-images.ts";
 import { isOtherArticle, textAt } from "../record-identity.ts";
 import { KeyReader, recordKeyOf } from "../rekey/former-key.ts";
+import { referenceOf } from "../row-reference.ts";
 import type { KeySet } from "./key-set.ts";
 import { type FeedKeyState, type LocalRow, planRow, type RowPlan } from "./plan-feed.ts";
 

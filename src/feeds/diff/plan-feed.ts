@@ -1,7 +1,8 @@
 import { compareDecimals, parseDecimal } from "../../answers/decimal.ts";
 import { applyDeletion, type RecordPlace } from "../../config/feed-level.ts";
 import type { Message } from "../../messages/message.ts";
-import { type FeedRules, isSameRecord, levelOf, renderDeletion } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { isSameRecord, levelOf, renderDeletion } from "../feed-record.ts";
 
 /** The stored state of one key of a feed. */
 export interface FeedKeyState {

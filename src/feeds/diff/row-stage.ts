@@ -5,7 +5,8 @@
  */
 
 import type { Store } from "../../database/store.ts";
-import { bytesOf, type ColumnValue, type FeedRules, type SourceRow, STEP_BYTES_MAX, TOO_LARGE } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { bytesOf, type ColumnValue, type SourceRow, STEP_BYTES_MAX, TOO_LARGE } from "../feed-record.ts";
 import { paddedKey } from "../feed-rows.ts";
 import { foundIn, rowOf } from "../source/feed-source.ts";
 import type { FoundKey } from "./diff.ts";

@@ -8,7 +8,8 @@
 import { m } from "../../messages/messages.ts";
 import { commit } from "../../pass/commit.ts";
 import { BridgeError } from "../../platform/errors.ts";
-import { bytesOf, type FeedRules, firstOf, keyTexts, type SourceRow, sourceOf } from "../feed.ts";
+import { type FeedRules, sourceOf } from "../feed.ts";
+import { bytesOf, firstOf, keyTexts, type SourceRow } from "../feed-record.ts";
 import { hasNewWaiting } from "../feed-rows.ts";
 import { loadRefusedKeys } from "../images/image-rows.ts";
 import { WaitingArticles } from "../rekey/going-rows.ts";

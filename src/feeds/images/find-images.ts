@@ -15,8 +15,9 @@ import type { JobContext } from "../../pass/job.ts";
 import { childProgram } from "../../platform/child-program.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type HelperOptions, helperFor, Unanswered } from "../../platform/helper-process.ts";
-import type { ColumnValue, FeedRules, SourceRow } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
+import type { ColumnValue, SourceRow } from "../feed-record.ts";
 import { loadSourceRows, markKeyDirty } from "../source/feed-source.ts";
 import {
   fileMark,

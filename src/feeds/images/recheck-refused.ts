@@ -7,7 +7,8 @@
 import { commit } from "../../pass/commit.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import { differingKeys } from "../diff/diff.ts";
-import { type FeedRules, keyTexts } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { keyTexts } from "../feed-record.ts";
 import { loadRowsOf, markKeyDirty } from "../source/feed-source.ts";
 import { loadRefusedKeys } from "./image-rows.ts";
 

@@ -7,12 +7,14 @@ import { m } from "../../messages/messages.ts";
 import { commit, commitUntilDone } from "../../pass/commit.ts";
 import { deleteHold } from "../../pass/hold-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { type FeedRules, referenceOf } from "../feed.ts";
-import { type FeedRow, markQueuedDirty, requestCompare, saveFeedRules, saveSentHow, sentHow } from "../feed-rows.ts";
+import type { FeedRules } from "../feed.ts";
+import { type FeedRow, requestCompare } from "../feed-rows.ts";
+import { referenceOf } from "../row-reference.ts";
 import { clearSetAside, loadRefused, markRefusedWaiting } from "../send/refused-rows.ts";
 import { saveRekey } from "./feed-rekey.ts";
 import { formerKeyOf } from "./former-key.ts";
 import { endRekey } from "./rekey-feed.ts";
+import { markQueuedDirty, saveFeedRules, saveSentHow, sentHow } from "./rule-rows.ts";
 
 /** Rows marked in one transaction. */
 const ROWS_PER_COMMIT = 1_000;

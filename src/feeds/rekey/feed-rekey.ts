@@ -6,8 +6,10 @@
 
 import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
-import { type FeedRules, firstOf } from "../feed.ts";
-import { INVALID_EPOCH, paddedKey, UNSHOWN } from "../feed-rows.ts";
+import type { FeedRules } from "../feed.ts";
+import { firstOf } from "../feed-record.ts";
+import { INVALID_EPOCH, paddedKey } from "../feed-rows.ts";
+import { UNSHOWN } from "../guard/guard-rows.ts";
 import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
 import { deleteFormer, listFormerRows, saveFormer, saveFormerState, saveTried } from "./former-rows.ts";

@@ -2,7 +2,8 @@ import { normalizeDecimal } from "../../answers/decimal.ts";
 import type { PathStep } from "../../answers/json-path.ts";
 import { parseTemplate, type TemplateNode } from "../../answers/template.ts";
 import { placesOf } from "../../config/feed-level.ts";
-import { type FeedRules, keyText, type SourceRow } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { keyText, type SourceRow } from "../feed-record.ts";
 import { nodeAt, textAt } from "../record-identity.ts";
 
 /** The rules under which a feed's rows were keyed and rendered. */

@@ -4,7 +4,8 @@
 import type { Store } from "../../database/store.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { KeySet } from "../diff/key-set.ts";
-import { type FeedRules, keyText, keyTexts, type SourceRow } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { keyText, keyTexts, type SourceRow } from "../feed-record.ts";
 import { paddedKey } from "../feed-rows.ts";
 import { MissingColumns } from "../source/feed-triggers.ts";
 import { areSmall, UNMEASURED } from "../source/source-reader.ts";

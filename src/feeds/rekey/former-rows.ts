@@ -7,7 +7,8 @@ import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
 import type { Covered } from "../../pass/shown.ts";
 import { FEED_IDS, type FeedRules } from "../feed.ts";
-import { INVALID_EPOCH, paddedKey, UNSHOWN } from "../feed-rows.ts";
+import { INVALID_EPOCH, paddedKey } from "../feed-rows.ts";
+import { UNSHOWN } from "../guard/guard-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 

@@ -2,7 +2,8 @@
 
 import type { Store } from "../../database/store.ts";
 import type { Clock } from "../../platform/ports.ts";
-import { bytesOf, type FeedRules, firstOf } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { bytesOf, firstOf } from "../feed-record.ts";
 import { keyInJson, sameKey } from "../feed-rows.ts";
 import { articleInSql } from "../record-identity.ts";
 import { recordKeyOf } from "./former-key.ts";

@@ -7,9 +7,11 @@
 import type { Store } from "../../database/store.ts";
 import { releaseRow } from "../../pass/quarantine-rows.ts";
 import { prioritize } from "../diff/plan-feed.ts";
-import { type FeedRules, referenceOf } from "../feed.ts";
-import { INVALID_EPOCH, keyInJson, sameKey, UNSHOWN } from "../feed-rows.ts";
+import type { FeedRules } from "../feed.ts";
+import { INVALID_EPOCH, keyInJson, sameKey } from "../feed-rows.ts";
+import { UNSHOWN } from "../guard/guard-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
+import { referenceOf } from "../row-reference.ts";
 import { forgetKept, isSentLater, leaveFlight, saveLeft } from "./former-rows.ts";
 
 /** What a deleted row leaves of an article on the site. */

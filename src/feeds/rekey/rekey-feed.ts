@@ -8,7 +8,8 @@ import { commit, commitUntilDone } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { FeedPass } from "../diff/absorb-feed.ts";
-import { type FeedRules, renderDeletion } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
+import { renderDeletion } from "../feed-record.ts";
 import { loadFormerLevels } from "../feed-rows.ts";
 import {
   forgetFormerNames,

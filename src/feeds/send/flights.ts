@@ -6,7 +6,8 @@
  */
 import { commit, commitEnd } from "../../pass/commit.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
-import { markInFlight, markLoaded, type OutboxRow, saveFlightEnd, unmarkInFlight } from "../feed-outbox.ts";
+import { markLoaded, type OutboxRow } from "../feed-outbox.ts";
+import { markInFlight, saveFlightEnd, unmarkInFlight } from "./flight-rows.ts";
 
 /** Rows marked or acknowledged in one transaction: some tens of milliseconds of the write lock. */
 export const ROWS_PER_COMMIT = 2_000;

@@ -4,9 +4,11 @@
  */
 
 import type { Store } from "../../database/store.ts";
-import { type FeedRules, keyOfReference } from "../feed.ts";
+import type { FeedRules } from "../feed.ts";
 import { changeSome, loadRows, type OutboxRow } from "../feed-outbox.ts";
-import { paddedKey, UNSHOWN } from "../feed-rows.ts";
+import { paddedKey } from "../feed-rows.ts";
+import { UNSHOWN } from "../guard/guard-rows.ts";
+import { keyOfReference } from "../row-reference.ts";
 import { markKeyDirty } from "../source/feed-source.ts";
 
 /** The row and its former request, which a refusal leaves in flight. */

@@ -22,23 +22,17 @@ import { ServiceError } from "../../service/service-error.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
 import { count, type FeedContext } from "../diff/absorb-feed.ts";
 import { isLive } from "../diff/plan-feed.ts";
-import { referenceOf } from "../feed.ts";
-import {
-  forgetAbsent,
-  hasUnknownOutcome,
-  loadKnownKeys,
-  loadUnknownOutcomes,
-  type OutboxRow,
-  saveAcceptance,
-  saveAcknowledged,
-} from "../feed-outbox.ts";
+import { loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "../feed-outbox.ts";
 import { saveOpenTables } from "../feed-rows.ts";
 import { textAt } from "../record-identity.ts";
+import { referenceOf } from "../row-reference.ts";
 import { CountProbe } from "./count-probe.ts";
+import { hasUnknownOutcome, loadUnknownOutcomes } from "./flight-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { isOfRecord } from "./refusal-trial.ts";
 import { loadRefusedChildren, markRefusedWaiting, wakeChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
+import { forgetAbsent } from "./whole-rows.ts";
 
 /** Limit of the remembered rows; an acceptance of other rows is no evidence about a new form. */
 const UNUSUAL_MAX = 10_000;

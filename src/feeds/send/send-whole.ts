@@ -4,11 +4,12 @@ import { BridgeError } from "../../platform/errors.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
-import { loadPresent, loadUnknown, type OutboxRow } from "../feed-outbox.ts";
+import type { OutboxRow } from "../feed-outbox.ts";
 import { placeOf, textAt } from "../record-identity.ts";
 import { wordsOf } from "./refusal-trial.ts";
 import type { Entry, Named, Outcome, SendPass } from "./send-pass.ts";
 import { entryOf, type SendRequest } from "./send-request.ts";
+import { loadPresent, loadUnknown } from "./whole-rows.ts";
 
 /** Each is the whole table, without the records that were refused by name before. */
 const REQUESTS_MAX = 20;

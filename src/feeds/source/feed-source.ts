@@ -7,18 +7,17 @@ import { onlyRow } from "../../database/only-row.ts";
 import { quoteName } from "../../database/quote-name.ts";
 import type { Store } from "../../database/store.ts";
 import { type StoredText, storedText } from "../../database/stored-text.ts";
+import type { FeedRules, SourceRules } from "../feed.ts";
 import {
   bytesOf,
   type ColumnValue,
-  type FeedRules,
   firstOf,
   keyText,
   keyTexts,
   ROW_BYTES_MAX,
   type SourceRow,
-  type SourceRules,
   TOO_LARGE,
-} from "../feed.ts";
+} from "../feed-record.ts";
 import { paddedKey } from "../feed-rows.ts";
 
 /** Text that a JavaScript string cannot represent (invalid UTF-8, or half a surrogate pair): such a key is looked up by bytes. */

@@ -5,7 +5,8 @@
 import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { type HelperCall, serveCalls } from "../../platform/helper-process.ts";
-import type { SourceRow, SourceRules } from "../feed.ts";
+import type { SourceRules } from "../feed.ts";
+import type { SourceRow } from "../feed-record.ts";
 import type { HowRead } from "./feed-source.ts";
 import { type Measured, nextRows, openSource, type SourceReader } from "./source-reader.ts";
 

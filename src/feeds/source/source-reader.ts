@@ -16,15 +16,8 @@ import { type StoredText, storedText } from "../../database/stored-text.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { BridgeError } from "../../platform/errors.ts";
-import {
-  bytesOf,
-  type ColumnValue,
-  ROW_BYTES_MAX,
-  type SourceRow,
-  type SourceRules,
-  STEP_BYTES_MAX,
-  sourceOf,
-} from "../feed.ts";
+import { type SourceRules, sourceOf } from "../feed.ts";
+import { bytesOf, type ColumnValue, ROW_BYTES_MAX, type SourceRow, STEP_BYTES_MAX } from "../feed-record.ts";
 import { bytesInSql, exactIn, findRows, foundIn, type HowRead, listInSql, rowOf } from "./feed-source.ts";
 import { checkColumns, missingTable, ownTable } from "./feed-triggers.ts";
 import { readQuotedText } from "./quoted-text.ts";

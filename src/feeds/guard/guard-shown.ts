@@ -4,11 +4,11 @@
  * cannot name the index.
  */
 
-import type { FeedName } from "../config/feed-names.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import { onlyRow } from "../database/only-row.ts";
-import type { Store } from "../database/store.ts";
-import type { Covered } from "../pass/shown.ts";
+import type { FeedName } from "../../config/feed-names.ts";
+import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { onlyRow } from "../../database/only-row.ts";
+import type { Store } from "../../database/store.ts";
+import type { Covered } from "../../pass/shown.ts";
 
 interface Shown {
   /** The largest number of rows that this hold has named, and when: whoever names it has seen the hold since. */
