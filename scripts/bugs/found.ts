@@ -874,7 +874,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-whole.test.ts",
     "a table that may have replaced the site's goes again with its changed rows alone",
     { in: "#markInvalidated", find: "if (openTables > 0)", replace: "if (openTables < 0)" },
-    "src/feeds/push-imports.ts",
+    "src/feeds/diff/feed-changes.ts",
   ),
   {
     ...one(
@@ -1008,9 +1008,9 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
         replace: "(next.atMs <= first.atMs + overMs || next.isSent)",
       },
       {
-        file: "src/feeds/push-imports.ts",
-        find: "if (hasLaterDrops(store, rules, times))",
-        replace: "if (now === rules.name)",
+        file: "src/feeds/guard/hold-drops.ts",
+        find: "if (!hasLaterDrops(store, rules, times)) return;",
+        replace: "if (rules.name !== times.at) return;",
       },
     ],
     foundBy: "simulation",
@@ -1149,8 +1149,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-guard.test.ts",
     "rows that went to zero while the clock was ahead do not count when it is set right",
-    { in: "#guard", find: "if (hasLaterDrops(store, rules, times))", replace: "if (now === rules.name)" },
-    "src/feeds/push-imports.ts",
+    {
+      in: "correctDropTimes",
+      find: "if (!hasLaterDrops(store, rules, times)) return;",
+      replace: "if (rules.name !== times.at) return;",
+    },
+    "src/feeds/guard/hold-drops.ts",
   ),
   tested(
     "test/feeds/push-guard.test.ts",
@@ -1169,8 +1173,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "rows sent beside those that the guard holds are forgotten in time",
     {
       in: "saveSentDrops",
-      find: "min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))",
-      replace: "coalesce(@at, ${round(String(UNSHOWN))}, ${round(approved)})",
+      find: "min(@at, ${first(UNSHOWN)}, ${first(HELD_ROUND)})",
+      replace: "coalesce(@at, ${first(UNSHOWN)}, ${first(HELD_ROUND)})",
     },
     "src/feeds/guard/guard-rows.ts",
   ),
@@ -1613,25 +1617,25 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-refusals.test.ts",
     "new articles that the service does not know hold the stock up",
     { of: "queueAccepted", does: "return undefined;" },
-    "src/feeds/send/control-rows.ts",
+    "src/feeds/send/controls.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "the probe of a held feed is a new article while known ones wait",
     { of: "loadKnownSendable", does: "return undefined;" },
-    "src/feeds/send/control-rows.ts",
+    "src/feeds/send/controls.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "each probe of a service that refuses everything queues one more row",
     { in: "queueAccepted", find: "waiting === ACCEPTED_QUEUED_MAX", replace: "waiting < 0" },
-    "src/feeds/send/control-rows.ts",
+    "src/feeds/send/controls.ts",
   ),
   tested(
     "test/feeds/push-refusals.test.ts",
     "an article that is for sale is sent again as a control",
     { in: "queueAccepted", find: '"AND s.live = 0"', replace: '""' },
-    "src/feeds/send/control-rows.ts",
+    "src/feeds/send/controls.ts",
   ),
   tested(
     "test/service/outcome/acceptance.test.ts",

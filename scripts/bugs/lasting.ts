@@ -371,13 +371,13 @@ const OF_PERSONS: readonly PlantedBug[] = [
     edits: [
       {
         file: "src/feeds/guard/guard-rows.ts",
-        find: 'mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)")',
-        replace: 'mark(String(UNSHOWN), round, "TRUE")',
+        find: 'mark(UNSHOWN, HELD_ROUND, "(away_since_ms IS NULL OR away_since_ms <= @away)")',
+        replace: 'mark(UNSHOWN, HELD_ROUND, "TRUE")',
       },
       {
         file: "src/feeds/guard/guard-rows.ts",
-        find: 'mark(round, String(UNSHOWN), "away_since_ms > @away")',
-        replace: 'mark(round, String(UNSHOWN), "FALSE")',
+        find: 'mark(HELD_ROUND, UNSHOWN, "away_since_ms > @away")',
+        replace: 'mark(HELD_ROUND, UNSHOWN, "FALSE")',
       },
     ],
     draws: { forms: { guard: true, whole: false }, step: { do: "empty", how: "remove" } },

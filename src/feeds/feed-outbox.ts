@@ -4,12 +4,12 @@
  * was sent.
  */
 
-import { onlyRow } from "../database/only-row.ts";
+import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { bytesOf, firstOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
-import { INVALID_EPOCH, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
-import { saveSentDrops } from "./guard/guard-rows.ts";
+import { INVALID_EPOCH, type KeyParts, keyOf, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
+import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
 
@@ -54,26 +54,19 @@ const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS w
   state = 'refused' AS isRefused,
   doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent, ${IS_ORPHAN} AS isOrphan,
   dropped_at AS droppedAt,
-  drop_round BETWEEN 0 AND (SELECT f.approved_round FROM feeds f WHERE f.feed_id = x.feed_id) AS approved`;
+  ${isApproved("x")} AS approved`;
 
-type RawOutboxRow = { k0: string; k1: string; k2: string; k3: string } & Omit<Numbers<OutboxRow>, "key">;
+type RawOutboxRow = KeyParts & Omit<Numbers<OutboxRow>, "key">;
 
-function outboxRow(rules: FeedRules, raw: RawOutboxRow): OutboxRow {
-  const { k0, k1, k2, k3, id, record, droppedAt, flightRecord, flightUntilMs, parent, tries } = raw;
+function outboxRow(rules: FeedRules, { k0, k1, k2, k3, ...row }: RawOutboxRow): OutboxRow {
   return {
-    id,
-    record,
-    droppedAt,
-    flightRecord,
-    flightUntilMs,
-    parent,
-    tries,
-    key: [k0, k1, k2, k3].slice(0, rules.keys.length),
-    gone: raw.gone === 1,
-    approved: raw.approved === 1,
-    wasProven: raw.wasProven === 1,
-    isRefused: raw.isRefused === 1,
-    isOrphan: raw.isOrphan === 1,
+    ...row,
+    key: keyOf(rules, { k0, k1, k2, k3 }),
+    gone: row.gone === 1,
+    approved: row.approved === 1,
+    wasProven: row.wasProven === 1,
+    isRefused: row.isRefused === 1,
+    isOrphan: row.isOrphan === 1,
   };
 }
 
@@ -110,6 +103,11 @@ export function changeSome(
   return store.prepare(`UPDATE feed_outbox SET ${set} WHERE id IN (${some})`).run(values).changes;
 }
 
+/** Rows that go to zero or away, and that the guard does not hold. */
+export const DROPS = `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
+  AND drop_round <= @dropRound`;
+/** All other waiting rows. */
+export const OTHERS = "INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL";
 export const MAY_GO = `(doubt_record IS NULL OR doubt_until_ms <= @nowMs) AND (gone = 0 OR away_since_ms <= @awayBeforeMs)
   AND (retry_ms IS NULL OR retry_ms <= @nowMs)`;
 
@@ -145,14 +143,12 @@ function loadWaiting(
   { limit, mayGo }: { limit: number; mayGo: string },
 ): OutboxRow[] {
   const drops = loadRows(store, rules, { ...limits, limit })(
-    `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NOT NULL
-       AND drop_round <= @dropRound AND ${mayGo} ORDER BY drop_round, dropped_at, away_since_ms, id LIMIT @limit`,
+    `${DROPS} AND ${mayGo} ORDER BY drop_round, dropped_at, away_since_ms, id LIMIT @limit`,
   );
   const bytes = drops.reduce((sum, row) => sum + sizeOf(row), 0);
   if (drops.length === limit || (limit >= 0 && bytes > RECORDS_BYTES_MAX)) return drops;
   const others = loadRows(store, rules, { ...limits, limit: limit < 0 ? limit : limit - drops.length })(
-    `INDEXED BY feed_outbox_next WHERE feed_id = @feed AND state = 'waiting' AND drop_round IS NULL AND ${mayGo}
-     ORDER BY priority, id LIMIT @limit`,
+    `${OTHERS} AND ${mayGo} ORDER BY priority, id LIMIT @limit`,
   );
   return [...drops, ...others];
 }
@@ -189,10 +185,10 @@ export function loadRetryable(store: Store, rules: FeedRules, limits: SendLimits
 
 /** Number of rows that are set aside with nothing accepted since, up to `limit`; `about`: the service, or any. */
 export function countUnproven(store: Store, rules: FeedRules, limit: number, about: "service" | "any" = "any"): number {
-  const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM feed_outbox x INDEXED BY feed_outbox_retry
+  const sql = `SELECT count(*) FROM (SELECT 1 FROM feed_outbox x INDEXED BY feed_outbox_retry
     WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven'
       ${about === "service" ? `AND NOT ${IS_ORPHAN}` : ""} LIMIT ?)`;
-  return onlyRow(store.prepare<{ n: number }>(sql).get(rules.feedId, limit)).n;
+  return onlyValue(store, sql, rules.feedId, limit);
 }
 
 /**
@@ -205,7 +201,7 @@ export function loadNextDueMs(
   rules: FeedRules,
   { nowMs, quarantinedMs }: { nowMs: number; quarantinedMs: number },
 ): number | undefined {
-  const sql = `SELECT min(at) AS at FROM (
+  const sql = `SELECT min(at) FROM (
       SELECT doubt_until_ms AS at FROM feed_outbox INDEXED BY feed_outbox_doubt
         WHERE feed_id = @feed AND doubt_record IS NOT NULL
       UNION ALL SELECT retry_ms FROM feed_outbox INDEXED BY feed_outbox_retry
@@ -215,17 +211,11 @@ export function loadNextDueMs(
       UNION ALL SELECT away_since_ms + @deleteAfterMs FROM feed_outbox INDEXED BY feed_outbox_gone
         WHERE feed_id = @feed AND gone = 1 AND state = 'waiting')
     WHERE at > @nowMs`;
-  const { at } = onlyRow(
-    store
-      .prepare<{ at: number | null }>(sql)
-      .get({ feed: rules.feedId, nowMs, quarantinedMs, deleteAfterMs: rules.deleteAfterMs }),
-  );
-  return at ?? undefined;
+  const values = { feed: rules.feedId, nowMs, quarantinedMs, deleteAfterMs: rules.deleteAfterMs };
+  return onlyValue<number | null>(store, sql, values) ?? undefined;
 }
 
-// ------------------------------------------------------------------------------------------------------ in flight
-
-/** The same inside the transaction that has loaded the rows, at half the cost. */
+/** Marks rows as in flight inside the transaction that has loaded them, at half the cost of `markInFlight`. */
 export function markLoaded(store: Store, rows: readonly Pick<OutboxRow, "id">[]): void {
   store
     .prepare(

@@ -6,36 +6,44 @@
 import type { RecordPlace } from "../config/feed-level.ts";
 import type { FeedName } from "../config/feed-names.ts";
 import { onlyRow } from "../database/only-row.ts";
+import { columnList } from "../database/queries.ts";
+import type { NamedRow } from "../database/row.ts";
+import { type feedOutbox, type feedSent, feeds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
-import type { FeedKeyState, OutboxState } from "./diff/plan-feed.ts";
+import type { FeedKeyState } from "./diff/plan-feed.ts";
 import type { FeedRules } from "./feed.ts";
 import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
-import { UNSHOWN } from "./guard/guard-rows.ts";
+import { isApproved, UNSHOWN } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 
-export interface FeedRow {
-  template: string | null;
-  address: string | null;
-  epoch: number;
-  compareBecause: string | null;
-  acceptedAt: string | null;
-  liveCount: number;
-  guardSince: string | null;
-  approvedRound: number;
-  chunk: number | null;
-  /** JSON, as the migration says. */
-  keyColumns: string | null;
-  rekeyFrom: string | null;
-  sentHow: string | null;
-  formerLevels: string | null;
-  /** Acknowledgements since then do not count, and are marked so by the next pass. */
-  invalidSince: string | null;
-  /** Requests of a table that is sent whole, since the last one that was accepted, which may have replaced the site's. */
-  openTables: number;
-  /** 1 where rows of former keys or articles have not gone yet. */
-  hasFormer: number;
-}
+const FEED = [
+  ...([
+    "template",
+    "address",
+    "epoch",
+    "compareBecause",
+    "acceptedAt",
+    "liveCount",
+    "guardSince",
+    "approvedRound",
+  ] as const),
+  ...(["chunk", "keyColumns", "rekeyFrom", "sentHow", "formerLevels", "doubtSince", "openTables"] as const),
+];
+const LOAD_FEED = `SELECT ${columnList(feeds, FEED)},
+  EXISTS (SELECT 1 FROM feed_former WHERE feed_former.feed_id = feeds.feed_id) AS hasFormer FROM feeds WHERE name = ?`;
+
+/**
+ * `doubtSince`: acknowledgements since then do not count, and are marked so by the next pass. `openTables`: requests of a table
+ * that is sent whole, since the last one that was accepted, which may have replaced the site's. `hasFormer`: 1 where rows of
+ * former keys or articles have not gone yet.
+ */
+export type FeedRow = NamedRow<typeof feeds, (typeof FEED)[number]> & { hasFormer: number };
+
+/** A key as it is stored; parts that the feed does not have are empty. */
+export type KeyParts = NamedRow<typeof feedSent, (typeof KEY_PARTS)[number]>;
+
+const KEY_PARTS = ["k0", "k1", "k2", "k3"] as const;
 
 /** The epoch of an acknowledgement that does not count, whatever the feed's. */
 export const INVALID_EPOCH = -1;
@@ -46,19 +54,12 @@ export function paddedKey(key: readonly string[]): [string, string, string, stri
   return [key[0] ?? "", key[1] ?? "", key[2] ?? "", key[3] ?? ""];
 }
 
+export function keyOf({ keys }: Pick<FeedRules, "keys">, { k0, k1, k2, k3 }: KeyParts): string[] {
+  return [k0, k1, k2, k3].slice(0, keys.length);
+}
+
 export function loadFeed(store: Store, name: FeedName): FeedRow {
-  return onlyRow(
-    store
-      .prepare<FeedRow>(
-        `SELECT template, address, epoch, compare_because AS compareBecause, accepted_at AS acceptedAt,
-         live_count AS liveCount, guard_since AS guardSince, approved_round AS approvedRound, chunk,
-         key_columns AS keyColumns, rekey_from AS rekeyFrom, sent_how AS sentHow, former_levels AS formerLevels,
-         doubt_since AS invalidSince, open_tables AS openTables,
-         EXISTS (SELECT 1 FROM feed_former WHERE feed_former.feed_id = feeds.feed_id) AS hasFormer
-       FROM feeds WHERE name = ?`,
-      )
-      .get(name),
-  );
+  return onlyRow(store.prepare<FeedRow>(LOAD_FEED).get(name));
 }
 
 /** A full comparison is due. A reason that stands already is kept: it came first. */
@@ -98,8 +99,6 @@ export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void
   store.prepare("UPDATE feeds SET chunk = ? WHERE name = ?").run(chunk, name);
 }
 
-// ------------------------------------------------------------------------------------------------ sets of keys
-
 /*
  * A set of rows goes to SQLite as one JSON array, each row an array that begins with its key: one statement does for a
  * thousand rows what costs four times as much row by row.
@@ -115,8 +114,6 @@ export function sameKey(a: string, b: string): string {
   return KEY_PARTS.map((part) => `${a}.${part} = ${b}.${part}`).join(" AND ");
 }
 
-const KEY_PARTS = ["k0", "k1", "k2", "k3"] as const;
-
 /** A key, and the record that its row comes to; null where there is none to compare. */
 export interface FoundRecord {
   key: readonly string[];
@@ -125,21 +122,21 @@ export interface FoundRecord {
   parent: string | null;
 }
 
-interface KeyStateRow {
+/** Of the outbox all is null or nothing, as it is of what was sent. */
+interface KeyStateRow
+  extends NamedRow<typeof feedOutbox, "gone" | "state" | "lastError" | "parent" | "droppedAt">,
+    NamedRow<typeof feedSent, "live"> {
   at: number;
+  record: string | null;
+  flightRecord: string | null;
   sentRecord: string | null;
   sentGone: number;
-  live: number;
   current: number;
-  record: string | null;
-  gone: number;
-  state: OutboxState["state"];
-  flightRecord: string | null;
-  lastError: string | null;
-  parent: string | null;
   isOther: number | null;
-  droppedAt: string | null;
 }
+
+/** Null where a person has approved that the row goes. */
+const DROPPED_AT = `iif(${isApproved("o")}, NULL, o.dropped_at)`;
 
 /**
  * What is known of these keys. Those are left out whose record is acknowledged or waits exactly as it was found: of a
@@ -160,7 +157,7 @@ export function loadDifferent(
          FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
          o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent,
-         iif(o.drop_round BETWEEN 0 AND f.approved_round, NULL, o.dropped_at) AS droppedAt,
+         ${DROPPED_AT} AS droppedAt,
          s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
          LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
@@ -282,7 +279,7 @@ export function saveParent(store: Store, rules: FeedRules, key: readonly string[
 export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (readonly string[])[]): void {
   if (keys.length === 0) return;
   const flights = store
-    .prepare<{ k0: string; k1: string; k2: string; k3: string; flight: string | null }>(
+    .prepare<KeyParts & { flight: string | null }>(
       `DELETE FROM feed_outbox WHERE feed_id = @feed
          AND (k0, k1, k2, k3) IN (SELECT ${keyInJson(rules)} FROM jsonb_each(@keys)) RETURNING k0, k1, k2, k3, doubt_record AS flight`,
     )
@@ -290,6 +287,16 @@ export function deleteQueued(store: Store, rules: FeedRules, keys: readonly (rea
     .filter(({ flight }) => flight !== null);
   const doubt = store.prepare(`UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE ${KEY_WHERE}`);
   for (const { k0, k1, k2, k3 } of flights) doubt.run(rules.feedId, k0, k1, k2, k3);
+}
+
+/** Whether the guard has anything to count, or a hold of its to end; cheap, for every pass. */
+export function hasDrops(store: Store, { feedId, name }: FeedRules): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_drops
+      WHERE feed_id = @feedId AND state IN ('waiting', 'refused') AND drop_round IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feedId)
+    OR EXISTS (SELECT 1 FROM feeds WHERE feed_id = @feedId AND guard_since IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM holds WHERE area = @name AND reason = 'guard')`;
+  return store.prepare<number>(sql).pluck().get({ feedId, name }) === 1;
 }
 
 /** Whether anything on sale waits to go away whose article another row may name. */

@@ -1,22 +1,34 @@
 /*
- * Pushes changed rows of one feed. Guarantees that the newest local value wins: rows are committed as in flight before
- * their request is sent, and acknowledged only after the answer, fenced by the value that was sent. After a crash in
- * between they are sent again with their newest values, not before the earlier request can no longer arrive.
+ * Pushes changed rows of one feed, in passes. `prepare` needs no request, and also runs while a hold stands:
+ *
+ *   1. Triggers and views are made again where they are missing.
+ *   2. Times that another process has left are set relative to now.
+ *   3. Acknowledgements that do not count any more are marked, before any row is compared with them.
+ *   4. Changed rows of the source are put into the outbox.
+ *   5. Rows that go to zero or away are held where too many do.
+ *
+ * `runOnce` sends what may go then:
+ *
+ *   6. Deletions of rows whose article another row names are cancelled.
+ *   7. Rows are committed as in flight, sent, and acknowledged after the answer, fenced by the value that was sent.
+ *   8. Refusals are proven where the service has accepted something.
+ *   9. Quarantined rows are retried, once nothing else is left.
+ *  10. Acceptances are committed, and rows that were not sent are unmarked.
+ *
+ * The newest local value wins: after a crash in between rows are sent again with their newest values, not before the earlier
+ * request can no longer arrive.
  */
 
 import type { FeedName } from "../config/feed-names.ts";
 import type { HoldReason } from "../database/hold-names.ts";
 import type { Message } from "../messages/message.ts";
-import { m } from "../messages/messages.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
-import { deleteHold, loadHoldsOf, saveHold } from "../pass/hold-rows.ts";
+import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { releaseQuarantined } from "../pass/quarantine-rows.ts";
 import { wasProbeRefused } from "../pass/refused-probes.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { invalidateTable, markInvalidated } from "./acknowledged-rows.ts";
 import type { FeedContext, FeedPass } from "./diff/absorb-feed.ts";
 import { FeedChanges } from "./diff/feed-changes.ts";
 import {
@@ -30,26 +42,15 @@ import {
   type SendLimits,
 } from "./feed-outbox.ts";
 import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
-import { type FeedRow, loadFeed, requestCompare } from "./feed-rows.ts";
-import {
-  type DropGroup,
-  deleteSentDrops,
-  endLaterDrops,
-  hasLaterDrops,
-  loadDrops,
-  loadSentDrops,
-  markShown,
-  saveGuard,
-} from "./guard/guard-rows.ts";
-import { forgetNamed, noteNamed } from "./guard/guard-shown.ts";
-import { heldTimes, spentTimes } from "./guard/plan-guard.ts";
+import { hasDrops, loadFeed, requestCompare } from "./feed-rows.ts";
+import { correctDropTimes, holdDrops } from "./guard/hold-drops.ts";
 import { ImageFiles } from "./images/find-images.ts";
-import { keyOfReference, referenceOf } from "./row-reference.ts";
-import { loadKnownSendable, loadLastSendable, queueAccepted } from "./send/control-rows.ts";
+import { keyOfReference } from "./row-reference.ts";
+import { loadControl, loadLastSendable } from "./send/controls.ts";
 import { resetClocks } from "./send/flight-rows.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
-import { markWaiting, wake } from "./send/refused-rows.ts";
-import { retryRefused } from "./send/retry-refused.ts";
+import { wake } from "./send/refused-rows.ts";
+import { requeueDrops, retryRefused } from "./send/retry-refused.ts";
 import type { SendOptions, SendPass } from "./send/send-pass.ts";
 import { SendRows } from "./send/send-rows.ts";
 import { sourceFault } from "./source/source-reader.ts";
@@ -65,8 +66,6 @@ const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "paymen
 const DUE_LEAST_MS = 60_000;
 /** A clock is corrected by less without being set. */
 const CLOCK_STEP_MS = 60_000;
-/** Times of sent rows that are kept: beyond that those are deleted that count no more, so that a hold that nobody ends slows no pass. */
-const SENT_DROPS_MAX = 2_000;
 
 export interface PushOptions extends SendOptions {
   /** Feeds whose backlog is sent first: stock before prices before catalog before images. */
@@ -96,7 +95,7 @@ export class PushImports implements Job {
   #drains = 0;
   /** `#drains` of the earlier feeds when this one began to wait for them. */
   #yieldedAt: readonly number[] | undefined;
-  /** Both clocks when the guard counted last. */
+  /** Both clocks at the last pass. */
   #clocks: { wallMs: number; machineMs: number };
 
   constructor(context: JobContext, options: PushOptions) {
@@ -131,20 +130,19 @@ export class PushImports implements Job {
     signal: AbortSignal,
   ): Promise<{ counts: Record<string, number>; hasWork: boolean; isAwaiting?: boolean }> {
     const pass: FeedPass = { counts: {}, startedAt: this.#now(), signal };
+    const { counts } = pass;
     this.#limits = undefined;
     try {
-      await this.#changes.arm(signal);
-      await this.#setClocks(signal);
-      await this.#markInvalidated(signal);
-      await this.#changes.absorb(pass, this.#only);
-      this.#limits = await this.#guard(signal);
+      await this.#changes.arm(signal); // 1.
+      await this.#setClocks(signal); // 2.
+      await this.#changes.absorb(pass, this.#only); // 3. and 4.
+      this.#limits = await this.#guard(signal); // 5.
     } catch (thrown) {
       this.#hasFailed = true;
       const error = sourceFault(this.#options.rules, thrown);
       await this.#changes.note(error, signal);
       throw error;
     }
-    const { counts } = pass;
     if (this.#nextRows(1).length > 0) {
       const hasWork = !this.#mustYield();
       if (!hasWork) this.#changes.forgetScan();
@@ -156,14 +154,15 @@ export class PushImports implements Job {
     await this.#sendRows.request.settleForms(signal);
     this.#changes.refuseStuck();
     const isAwaiting = hasInFlight(this.#context.store, this.#options.rules, this.#context.clock.monotonicMs());
-    const hasWork = this.#rowsToRetry().length > 0 || this.#dropsToRetry().length > 0;
+    const { rows, drops } = this.#rowsToRetry();
+    const hasWork = rows.length > 0 || drops.length > 0;
     return { counts, hasWork, isAwaiting, ...this.#nextDue() };
   }
 
   async runOnce(signal: AbortSignal): Promise<JobReport> {
     const given = {
-      control: () => this.#controlRow(signal),
-      hasOthers: () => this.#hasOthers(),
+      control: () => loadControl(this.#context, this.#options.rules, { limits: this.#limitsBeside(), signal }),
+      hasOthers: () => loadLastSendable(this.#context.store, this.#options.rules, this.#limitsBeside()) !== undefined,
       heldFor: this.#heldFor(),
     };
     const pass = this.#sendRows.begin({ counts: {}, startedAt: this.#now(), signal }, given);
@@ -184,19 +183,17 @@ export class PushImports implements Job {
 
   async #push(pass: SendPass): Promise<boolean> {
     try {
-      await this.#spareGoing(pass);
-      const isEmptied = await this.#send(pass);
-      await this.#sendRows.end(pass);
+      await this.#spareGoing(pass); // 6.
+      const isEmptied = await this.#send(pass); // 7.
+      await this.#sendRows.end(pass); // 8.
       if (isEmptied) this.#changes.forgetScan();
       if (pass.heldFor.length > 0 && pass.trial.hasAccepted) await this.#wakeRefused(pass.signal);
-      if (isEmptied && pass.heldFor.length === 0) await this.#retryRefused(pass);
+      if (isEmptied && pass.heldFor.length === 0) await this.#retryRefused(pass); // 9.
       return isEmptied;
     } finally {
-      await this.#sendRows.request.flights.finish(pass.signal);
+      await this.#sendRows.request.flights.finish(pass.signal); // 10.
     }
   }
-
-  // ---------------------------------------------------------------------------------------------------- what waits
 
   /** Once per process, and after each failure. */
   async #setClocks(signal: AbortSignal): Promise<void> {
@@ -209,68 +206,15 @@ export class PushImports implements Job {
     this.#areClocksSet = true;
   }
 
-  /** Marks invalid acknowledgements before any row is compared with them. */
-  async #markInvalidated(signal: AbortSignal): Promise<void> {
-    const { store } = this.#context;
-    const { rules } = this.#options;
-    const { invalidSince: since, openTables } = loadFeed(store, rules.name);
-    if (openTables > 0) await commit(this.#context, signal, () => invalidateTable(store, rules));
-    if (since === null) return;
-    let after: string[] | undefined;
-    await commitUntilDone(this.#context, signal, () => {
-      after = markInvalidated(store, rules, { since, after, limit: ROWS_PER_COMMIT });
-      return after === undefined ? 0 : 1;
-    });
-  }
-
-  /** Rows that went to zero or away wait for a person where too many went within `guard.over`; other rows are sent. */
+  /** Returns what may be sent in this pass. */
   async #guard(signal: AbortSignal): Promise<SendLimits> {
-    const { store, log } = this.#context;
     const { rules } = this.#options;
-    const now = this.#now();
-    const times = { after: this.#noteClocks(now), at: now };
-    if (hasLaterDrops(store, rules, times))
-      await commitUntilDone(this.#context, signal, () =>
-        endLaterDrops(store, rules, { ...times, limit: ROWS_PER_COMMIT }),
-      );
-    const feed = loadFeed(store, rules.name);
-    const limits = this.#limitsNow(feed);
-    const groups = loadDrops(store, rules, limits);
-    const held = groups.length === 0 ? new Set() : await this.#heldTimes(groups, feed.liveCount, signal);
-    const isHeld = ({ at }: DropGroup) => held.has(Date.parse(at));
-    const pending = groups.filter(isHeld).reduce((sum, { due }) => sum + due, 0);
-    const guarded = pending > 0;
-    const standing = loadHoldsOf(store, rules.name).find(({ reason }) => reason === "guard");
-    const isLater = feed.guardSince !== null && feed.guardSince > now;
-    const since = feed.guardSince === null || isLater ? now : feed.guardSince;
-    const detail = m.feeds.guarded({ pending, live: feed.liveCount, name: rules.name });
-    const isNews = guarded
-      ? feed.guardSince === null || isLater || String(standing?.detail) !== String(detail)
-      : feed.guardSince !== null || standing !== undefined;
-    if (isNews) {
-      await commit(this.#context, signal, () => {
-        saveGuard(store, rules.name, guarded ? since : null);
-        if (guarded) {
-          saveHold(store, { area: rules.name, reason: "guard", since, nextProbeAt: null, detail });
-          noteNamed(store, rules.name, { rows: pending, nowMs: Date.parse(now) });
-        } else {
-          deleteHold(store, rules.name, "guard");
-          forgetNamed(store, rules.name);
-        }
-      });
-      if (guarded && feed.guardSince === null)
-        log.warn({ feed: rules.name, rows: pending, live: feed.liveCount }, m.feeds.rowsGuarded({ name: rules.name }));
-    }
-    // After the number was stored: an approval in between then covers fewer rows than were shown, or is refused.
-    const isWrong = (group: DropGroup) =>
-      isHeld(group) ? (group.isShown ? group.early : group.due) > 0 : group.isShown;
-    const wrong = groups.filter(isWrong);
-    if (wrong.length > 0) {
-      const timesOf = (some: readonly DropGroup[]) => [...new Set(some.map(({ at }) => at))];
-      const times = { held: timesOf(wrong.filter(isHeld)), free: timesOf(wrong.filter((group) => !isHeld(group))) };
-      const options = { ...times, awayBeforeMs: limits.awayBeforeMs, limit: ROWS_PER_COMMIT };
-      await commitUntilDone(this.#context, signal, () => markShown(store, rules, options));
-    }
+    const at = this.#now();
+    const after = this.#noteClocks(at);
+    if (!hasDrops(this.#context.store, rules)) return this.#limitsNow();
+    await correctDropTimes(this.#context, rules, { after, at }, signal);
+    const limits = this.#limitsNow();
+    await holdDrops(this.#context, rules, { limits, at, signal });
     return limits;
   }
 
@@ -283,30 +227,12 @@ export class PushImports implements Job {
     return aheadMs > CLOCK_STEP_MS ? isoTime(wallMs - this.#options.rules.guard.overMs) : now;
   }
 
-  /** The times of waiting rows that the guard holds. */
-  async #heldTimes(groups: readonly DropGroup[], live: number, signal: AbortSignal): Promise<ReadonlySet<number>> {
-    const { store, clock } = this.#context;
-    const { rules } = this.#options;
-    const due = groups.map(({ at, due }) => ({ atMs: Date.parse(at), count: due }));
-    const waiting = due.filter(({ count }) => count > 0);
-    const sent = loadSentDrops(store, rules);
-    if (sent.length > SENT_DROPS_MAX) {
-      const spent = spentTimes({ sent, waiting: due }, { overMs: rules.guard.overMs, nowMs: clock.nowMs() });
-      if (spent.length > 0)
-        await commit(this.#context, signal, () => deleteSentDrops(store, rules, spent.map(isoTime)));
-    }
-    return heldTimes(rules.guard, { waiting, sent, live });
-  }
-
-  // ----------------------------------------------------------------------------------------------------- sending
-
   async #spareGoing(pass: FeedPass): Promise<void> {
-    const { rules } = this.#options;
-    const limits = this.#limits ?? this.#limitsNow(loadFeed(this.#context.store, rules.name));
+    const limits = this.#limits ?? this.#limitsNow();
     try {
       await this.#changes.spareGoing(limits, pass);
     } catch (error) {
-      throw sourceFault(rules, error);
+      throw sourceFault(this.#options.rules, error);
     }
   }
 
@@ -350,42 +276,11 @@ export class PushImports implements Job {
     return await flights.take(() => this.#nextRows(limit), signal);
   }
 
-  /**
-   * A control: whether the service accepts anything at all. A row that waits and whose article it has accepted before, or one that it
-   * has, sent once more; else the row from the end of the outbox.
-   */
-  async #controlRow(signal: AbortSignal): Promise<OutboxRow | undefined> {
-    const { store, files } = this.#context;
-    const { rules } = this.#options;
-    const limits = this.#controlLimits();
-    if (limits === undefined) return undefined;
-    const known = loadKnownSendable(store, rules, limits) ?? (await this.#queueAccepted(limits, signal));
-    const row = known ?? loadLastSendable(store, rules, limits);
-    if (row === undefined || files === undefined) return row;
-    return (await files.take([row], signal)).rows[0];
-  }
-
-  async #queueAccepted(limits: SendLimits, signal: AbortSignal): Promise<OutboxRow | undefined> {
-    const { store } = this.#context;
-    const { rules } = this.#options;
-    const key = await commit(this.#context, signal, () => queueAccepted(store, rules, this.#now()));
-    return key && loadSendableRow(store, rules, limits, key)[0];
-  }
-
-  /** Whether rows wait beside those of the pass. */
-  #hasOthers(): boolean {
-    const limits = this.#controlLimits();
-    return limits !== undefined && loadLastSendable(this.#context.store, this.#options.rules, limits) !== undefined;
-  }
-
-  /** Undefined where no row is to be sent beside those of the pass. */
-  #controlLimits(): SendLimits | undefined {
-    const { store, files, clock } = this.#context;
-    const { rules } = this.#options;
+  /** Of rows beside those of the pass; undefined where none is to be sent. */
+  #limitsBeside(): SendLimits | undefined {
     // The files of the rows being sent are in memory, and another row's would replace them.
-    if (this.#only !== undefined || (files !== undefined && rules.chunk > 1)) return undefined;
-    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
-    return { ...limits, nowMs: clock.monotonicMs() };
+    const isOne = this.#context.files !== undefined && this.#options.rules.chunk > 1;
+    return this.#only !== undefined || isOne ? undefined : this.#currentLimits();
   }
 
   /** Why the feed or the area is on hold, if it is because the service refuses requests. */
@@ -393,10 +288,6 @@ export class PushImports implements Job {
     const { store } = this.#context;
     const reasons = this.areas.flatMap((area) => loadHoldsOf(store, area)).map(({ reason }) => reason);
     return reasons.filter((reason) => SAID_NO.has(reason));
-  }
-
-  #isHeld(): boolean {
-    return this.#heldFor().length > 0;
   }
 
   /** Makes refused rows due at once: they may have been refused because of trouble that is now over. */
@@ -407,38 +298,27 @@ export class PushImports implements Job {
     this.#retryAtMs = 0;
   }
 
-  /** Quarantined rows that are due for an automatic retry. */
-  #rowsToRetry(): OutboxRow[] {
-    const { store, clock } = this.#context;
+  /** Quarantined rows that are due for an automatic retry, and those of them that the guard counts first. */
+  #rowsToRetry(): { rows: OutboxRow[]; drops: OutboxRow[] } {
+    const { store } = this.#context;
     const { rules } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (this.#only !== undefined || nowMs < this.#retryAtMs || this.#isHeld()) return [];
-    const limits = this.#limits ?? this.#limitsNow(loadFeed(store, rules.name));
-    return loadRetryable(store, rules, { ...limits, nowMs }, Math.min(rules.chunk, RETRY_ROWS_MAX));
-  }
-
-  #dropsToRetry(): OutboxRow[] {
-    if (this.#only !== undefined || this.#isHeld()) return [];
-    const { store, clock } = this.#context;
-    return loadRetryableDrops(store, this.#options.rules, clock.monotonicMs(), RETRY_ROWS_MAX);
+    if (this.#only !== undefined || this.#heldFor().length > 0) return { rows: [], drops: [] };
+    const limits = this.#currentLimits();
+    const isTime = limits.nowMs >= this.#retryAtMs;
+    return {
+      rows: isTime ? loadRetryable(store, rules, limits, Math.min(rules.chunk, RETRY_ROWS_MAX)) : [],
+      drops: loadRetryableDrops(store, rules, limits.nowMs, RETRY_ROWS_MAX),
+    };
   }
 
   async #retryRefused(pass: SendPass): Promise<void> {
-    const { store, clock, files } = this.#context;
+    const { clock, files } = this.#context;
     const { rules } = this.#options;
     const next = this.#rowsToRetry();
     if (this.#context.isStopping()) return;
-    const drops = this.#dropsToRetry();
-    if (drops.length > 0) {
-      await commit(this.#context, pass.signal, () => {
-        for (const { id, key } of drops) {
-          markWaiting(store, id, "proven");
-          releaseQuarantined(store, [rules.name], referenceOf(key));
-        }
-      });
-    }
-    if (next.length === 0) return;
-    const { rows } = (await files?.take(next, pass.signal)) ?? { rows: next };
+    if (next.drops.length > 0) await requeueDrops(this.#context, rules, next.drops, pass.signal);
+    if (next.rows.length === 0) return;
+    const { rows } = (await files?.take(next.rows, pass.signal)) ?? next;
     this.#retryAtMs = clock.monotonicMs() + RETRY_PAUSE_MS;
     if (rows.length === 0) return;
     // Where the service accepts some of them, the others are sent soon.
@@ -454,9 +334,9 @@ export class PushImports implements Job {
   }
 
   #nextRows(limit: number): OutboxRow[] {
-    const { store, clock } = this.#context;
+    const { store } = this.#context;
     const { rules } = this.#options;
-    const limits = { ...(this.#limits ?? this.#limitsNow(loadFeed(store, rules.name))), nowMs: clock.monotonicMs() };
+    const limits = this.#currentLimits();
     // A whole table contains all rows, so it is not sent while an earlier request may still arrive.
     if (rules.scope === "whole" && hasInFlight(store, rules, limits.nowMs)) return [];
     if (this.#only !== undefined) return loadSendableRow(store, rules, limits, this.#only);
@@ -497,8 +377,14 @@ export class PushImports implements Job {
     return isoTime(this.#context.clock.nowMs());
   }
 
-  #limitsNow(feed: FeedRow): SendLimits {
+  #limitsNow(): SendLimits {
+    const { deleteAfterMs, name } = this.#options.rules;
     const nowMs = this.#context.clock.monotonicMs();
-    return { nowMs, awayBeforeMs: nowMs - this.#options.rules.deleteAfterMs, dropRound: feed.approvedRound };
+    return { nowMs, awayBeforeMs: nowMs - deleteAfterMs, dropRound: loadFeed(this.#context.store, name).approvedRound };
+  }
+
+  /** As fixed at the start of the pass; requests end and retries become due meanwhile. */
+  #currentLimits(): SendLimits {
+    return { ...(this.#limits ?? this.#limitsNow()), nowMs: this.#context.clock.monotonicMs() };
   }
 }

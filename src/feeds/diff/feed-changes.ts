@@ -7,10 +7,11 @@ import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import { schemaVersion } from "../../database/objects/own-objects.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
-import { commit } from "../../pass/commit.ts";
+import { commit, commitUntilDone } from "../../pass/commit.ts";
 import { deleteHold, loadHoldsOf, saveHold } from "../../pass/hold-rows.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
+import { invalidateTable, markInvalidated } from "../acknowledged-rows.ts";
 import { type FeedRules, sourceOf } from "../feed.ts";
 import type { SendLimits } from "../feed-outbox.ts";
 import { hasLeft, loadFeed, markCompared, requestCompare } from "../feed-rows.ts";
@@ -19,6 +20,7 @@ import { recheckRefused } from "../images/recheck-refused.ts";
 import { applyRules } from "../rekey/apply-rules.ts";
 import { handOverWaiting, spareNamed } from "../rekey/hand-over.ts";
 import { rekeyFeed, settleFormer } from "../rekey/rekey-feed.ts";
+import { ROWS_PER_COMMIT } from "../send/flights.ts";
 import { noteFileWrites, noteNoWrites } from "../source/erp-writes.ts";
 import { countSourceRows, loadSourceRows } from "../source/feed-source.ts";
 import {
@@ -93,8 +95,9 @@ export class FeedChanges {
     this.#schemaVersion = version;
   }
 
-  /** Brings the outbox up to date. @param only limits it to one key */
+  /** Brings the outbox up to date, after invalid acknowledgements were marked. @param only limits it to one key */
   async absorb(pass: FeedPass, only?: readonly string[]): Promise<void> {
+    await this.#markInvalidated(pass.signal);
     const wasHandedOver = this.#isHandedOver;
     this.#isHandedOver = false;
     if (only === undefined) await this.#absorbAll(pass);
@@ -153,6 +156,19 @@ export class FeedChanges {
     if (!loadHoldsOf(store, rules.name).some(({ reason }) => reason === "table")) return;
     await commit(this.#context, signal, () => deleteHold(store, rules.name, "table"));
     log.info({ feed: rules.name }, m.feeds.sourceWell({ name: rules.name, source: sourceOf(rules) }));
+  }
+
+  async #markInvalidated(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    const rules = this.#rules;
+    const { doubtSince: since, openTables } = loadFeed(store, rules.name);
+    if (openTables > 0) await commit(this.#context, signal, () => invalidateTable(store, rules));
+    if (since === null) return;
+    let after: string[] | undefined;
+    await commitUntilDone(this.#context, signal, () => {
+      after = markInvalidated(store, rules, { since, after, limit: ROWS_PER_COMMIT });
+      return after === undefined ? 0 : 1;
+    });
   }
 
   async #absorbAll(pass: FeedPass): Promise<void> {

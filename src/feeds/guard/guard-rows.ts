@@ -1,13 +1,34 @@
-/* The SQL of the guard: rows that went to zero or away, which of them it holds, and what a person approves. */
+/*
+ * The guard's SQL. `feed_outbox.drop_round` of a row that goes to zero or away; null for all others:
+ *
+ *   -1                         not held, and no approval covers it
+ *   0 … feeds.approved_round   approved by a person
+ *   feeds.approved_round + 1   held: the next approval covers it
+ *
+ * SQL, because drizzle cannot name the index.
+ */
 import type { FeedName } from "../../config/feed-names.ts";
-import { onlyRow } from "../../database/only-row.ts";
+import { onlyRow, onlyValue } from "../../database/only-row.ts";
+import type { Row } from "../../database/row.ts";
+import type { feedDrops } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { FeedRules } from "../feed.ts";
 import type { Drop } from "./plan-guard.ts";
 
-/** The round of a row that goes to zero or away and that the guard does not hold: no approval covers it. */
+/** The round of a row that the guard does not hold. */
 export const UNSHOWN = -1;
+/** The round of the rows that the guard holds. */
+const HELD_ROUND = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
+/** Rows that wait and are of one round. */
+const WAITING = "feed_outbox INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state = 'waiting' AND drop_round";
+/** Rows `x` that the guard holds, of the feed of a name. */
+export const HELD = `feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
+  WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
+
+/** SQL: whether a person has approved that this row of the outbox goes. */
+export const isApproved = (row: string) =>
+  `${row}.drop_round BETWEEN 0 AND (SELECT f.approved_round FROM feeds f WHERE f.feed_id = ${row}.feed_id)`;
 
 /** Rows that wait, went to zero or away at one time, and are not approved. `isShown`: they were held; `due`: may go by `delete_after`. */
 export interface DropGroup {
@@ -25,8 +46,7 @@ export function loadDrops(
 ): DropGroup[] {
   const load = store.prepare<{ at: string; n: number; early: number }>(
     `SELECT dropped_at AS at, count(*) AS n, count(*) FILTER (WHERE away_since_ms > @away) AS early
-     FROM feed_outbox INDEXED BY feed_outbox_drops
-     WHERE feed_id = @feed AND state = 'waiting' AND drop_round = @round GROUP BY dropped_at`,
+     FROM ${WAITING} = @round GROUP BY dropped_at`,
   );
   return [UNSHOWN, dropRound + 1].flatMap((round) =>
     load
@@ -38,7 +58,7 @@ export function loadDrops(
 /** Rows sent without an approval, by the times when they went to zero or away. */
 export function loadSentDrops(store: Store, rules: FeedRules): Drop[] {
   return store
-    .prepare<{ at: string; count: number }>("SELECT at, count FROM feed_drops WHERE feed_id = ?")
+    .prepare<Pick<Row<typeof feedDrops>, "at" | "count">>("SELECT at, count FROM feed_drops WHERE feed_id = ?")
     .all(rules.feedId)
     .map(({ at, count }) => ({ atMs: Date.parse(at), count }));
 }
@@ -49,14 +69,13 @@ export function saveSentDrops(store: Store, rules: FeedRules, drops: ReadonlyMap
   const add = store.prepare("UPDATE feed_drops SET count = count + ? WHERE feed_id = ? AND at = ?");
   const insert = store.prepare("INSERT INTO feed_drops (count, feed_id, at) VALUES (?, ?, ?)");
   for (const [time, count] of drops) if (add.run(count, feedId, time).changes === 0) insert.run(count, feedId, time);
-  const round = (is: string) => `(SELECT min(dropped_at) FROM feed_outbox INDEXED BY feed_outbox_drops
-    WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${is})`;
-  const approved = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
-  const first = store
-    .prepare<string>(`SELECT min(@at, coalesce(${round(String(UNSHOWN))}, @at), coalesce(${round(approved)}, @at))`)
-    .pluck();
-  const since = isoTime(Date.parse(onlyRow(first.get({ feed: feedId, at }))) - guard.overMs);
-  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(feedId, since);
+  const first = (round: string | number) => `coalesce((SELECT min(dropped_at) FROM ${WAITING} = ${round}), @at)`;
+  const since = store
+    .prepare<string>(`SELECT min(@at, ${first(UNSHOWN)}, ${first(HELD_ROUND)})`)
+    .pluck()
+    .get({ feed: feedId, at });
+  const spentBefore = isoTime(Date.parse(onlyRow(since)) - guard.overMs);
+  store.prepare("DELETE FROM feed_drops WHERE feed_id = ? AND at < ?").run(feedId, spentBefore);
 }
 
 /** Deletes sent rows that went at these times. */
@@ -66,9 +85,9 @@ export function deleteSentDrops(store: Store, { feedId }: FeedRules, times: read
     .run(feedId, JSON.stringify(times));
 }
 
-const LATER_DROPS = `INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state IN ('waiting', 'refused')
-  AND drop_round IN (${UNSHOWN}, (SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed))
-  AND dropped_at > @after AND dropped_at <> @at`;
+const LATER = `feed_outbox INDEXED BY feed_outbox_drops WHERE feed_id = @feed AND state IN ('waiting', 'refused')
+  AND drop_round IN (${UNSHOWN}, ${HELD_ROUND}) AND dropped_at > @after AND dropped_at <> @at`;
+const LATER_SENT = "feed_id = @feed AND at > @after AND at <> @at";
 
 /** Whether there are times of drops after `after`, other than `at`: where that is the present, of a clock that was set back. */
 export function hasLaterDrops(
@@ -76,8 +95,7 @@ export function hasLaterDrops(
   { feedId: feed }: FeedRules,
   { after, at }: { after: string; at: string },
 ): boolean {
-  const sql = `SELECT EXISTS (SELECT 1 FROM feed_outbox ${LATER_DROPS})
-    OR EXISTS (SELECT 1 FROM feed_drops WHERE feed_id = @feed AND at > @after AND at <> @at)`;
+  const sql = `SELECT EXISTS (SELECT 1 FROM ${LATER}) OR EXISTS (SELECT 1 FROM feed_drops WHERE ${LATER_SENT})`;
   return store.prepare<number>(sql).pluck().get({ feed, after, at }) === 1;
 }
 
@@ -91,9 +109,9 @@ export function endLaterDrops(
   { feedId: feed }: FeedRules,
   { after, at, limit }: { after: string; at: string; limit: number },
 ): number {
-  const some = `SELECT id FROM feed_outbox ${LATER_DROPS} LIMIT @limit`;
+  const some = `SELECT id FROM ${LATER} LIMIT @limit`;
   const outbox = store.prepare(`UPDATE feed_outbox SET dropped_at = @at WHERE id IN (${some})`);
-  const sent = store.prepare("UPDATE feed_drops SET at = @at WHERE feed_id = @feed AND at > @after AND at <> @at");
+  const sent = store.prepare(`UPDATE feed_drops SET at = @at WHERE ${LATER_SENT}`);
   return outbox.run({ feed, after, at, limit }).changes + sent.run({ feed, after, at }).changes;
 }
 
@@ -108,18 +126,21 @@ export function saveGuard(store: Store, name: FeedName, since: string | null): v
 export function markShown(
   store: Store,
   rules: FeedRules,
-  { held, free, awayBeforeMs, limit }: ShownTimes & { awayBeforeMs: number; limit: number },
+  {
+    held,
+    free,
+    awayBeforeMs,
+    limit,
+  }: { held: readonly string[]; free: readonly string[]; awayBeforeMs: number; limit: number },
 ): number {
-  const mark = (from: string, to: string, which: string) =>
+  const mark = (from: string | number, to: string | number, which: string) =>
     store.prepare(
       `UPDATE feed_outbox SET drop_round = ${to} WHERE id IN
-         (SELECT id FROM feed_outbox INDEXED BY feed_outbox_drops
-          WHERE feed_id = @feed AND state = 'waiting' AND drop_round = ${from} AND dropped_at = @at AND ${which} LIMIT @limit)`,
+         (SELECT id FROM ${WAITING} = ${from} AND dropped_at = @at AND ${which} LIMIT @limit)`,
     );
-  const round = "(SELECT approved_round + 1 FROM feeds WHERE feed_id = @feed)";
-  const show = mark(String(UNSHOWN), round, "(away_since_ms IS NULL OR away_since_ms <= @away)");
-  const hideEarly = mark(round, String(UNSHOWN), "away_since_ms > @away");
-  const hide = mark(round, String(UNSHOWN), "TRUE");
+  const show = mark(UNSHOWN, HELD_ROUND, "(away_since_ms IS NULL OR away_since_ms <= @away)");
+  const hideEarly = mark(HELD_ROUND, UNSHOWN, "away_since_ms > @away");
+  const hide = mark(HELD_ROUND, UNSHOWN, "TRUE");
   let changes = 0;
   const run = (statement: typeof show, at: string) => {
     changes += statement.run({ feed: rules.feedId, at, away: awayBeforeMs, limit: limit - changes }).changes;
@@ -129,17 +150,9 @@ export function markShown(
   return changes;
 }
 
-/** Times of rows to be marked as held, and as not held. */
-export interface ShownTimes {
-  held: readonly string[];
-  free: readonly string[];
-}
-
 /** How many rows wait that the guard has counted: those that an approval lets go. */
 export function countGuarded(store: Store, name: FeedName): number {
-  const sql = `SELECT count(*) FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
-    WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
-  return onlyRow(store.prepare<number>(sql).pluck().get(name));
+  return onlyValue(store, `SELECT count(*) FROM ${HELD}`, name);
 }
 
 /** A person lets the rows go that the guard has counted. Later ones are counted anew. Returns how many rows that are. */

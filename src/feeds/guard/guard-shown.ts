@@ -1,7 +1,6 @@
 /*
  * What a person can have been shown of the rows that the guard holds. `status` names their number, which stays the same where
- * other rows take the place of some; an approval of that number must not cover rows that nobody has seen. SQL, because drizzle
- * cannot name the index.
+ * other rows take the place of some; an approval of that number must not cover rows that nobody has seen.
  */
 
 import type { FeedName } from "../../config/feed-names.ts";
@@ -9,6 +8,7 @@ import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
 import type { Covered } from "../../pass/shown.ts";
+import { HELD } from "./guard-rows.ts";
 
 interface Shown {
   /** The largest number of rows that this hold has named, and when: whoever names it has seen the hold since. */
@@ -61,9 +61,7 @@ function loadTimes(
   deleteAfterMs: number,
 ): { newestMs: number | undefined; sinceMs: number | undefined } {
   const sql = `SELECT max(f.guard_since) AS since, max(x.dropped_at) FILTER (WHERE x.gone = 0) AS zero,
-      max(x.dropped_at) FILTER (WHERE x.gone = 1) AS gone
-    FROM feeds f CROSS JOIN feed_outbox x INDEXED BY feed_outbox_drops ON x.feed_id = f.feed_id
-    WHERE f.name = ? AND f.guard_since IS NOT NULL AND x.state = 'waiting' AND x.drop_round = f.approved_round + 1`;
+      max(x.dropped_at) FILTER (WHERE x.gone = 1) AS gone FROM ${HELD}`;
   type Times = Record<"since" | "zero" | "gone", string | null>;
   const { since, zero, gone } = onlyRow(store.prepare<Times>(sql).get(name));
   const times = [

@@ -77,8 +77,5 @@ export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
 /** Waiting rows whose last request ended without a complete answer, or with one that says nothing of its outcome. */
 export function loadUnknownOutcomes(store: Store, rules: FeedRules, limit: number): number[] {
   const sql = `SELECT id ${UNKNOWN_OUTCOME} AND state <> 'refused' AND doubt_until_ms > 0 LIMIT ?`;
-  return store
-    .prepare<{ id: number }>(sql)
-    .all(rules.feedId, limit)
-    .map(({ id }) => id);
+  return store.prepare<number>(sql).pluck().all(rules.feedId, limit);
 }

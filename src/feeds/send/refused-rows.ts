@@ -3,6 +3,8 @@
  * for a retry. Functions run inside the caller's transaction, together with writes to the quarantine.
  */
 
+import type { Row } from "../../database/row.ts";
+import type { feedOutbox } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { changeSome, loadRows, type OutboxRow } from "../feed-outbox.ts";
@@ -142,7 +144,7 @@ export function markWaiting(store: Store, id: number, refusal: "proven" | null =
 export function retryFeedRow(store: Store, rules: FeedRules, reference: string): "waiting" | "dirty" | "settled" {
   const key = paddedKey(keyOfReference(rules, reference));
   const row = store
-    .prepare<{ id: number; record: string }>(
+    .prepare<Pick<Row<typeof feedOutbox>, "id" | "record">>(
       `SELECT id, record FROM feed_outbox
        WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND state = 'refused'`,
     )

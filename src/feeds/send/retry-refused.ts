@@ -1,10 +1,12 @@
 /* Retries quarantined rows in a few requests, because they may have been refused during an outage. Another refusal changes nothing. */
 import { commit } from "../../pass/commit.ts";
+import { releaseQuarantined } from "../../pass/quarantine-rows.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
+import { referenceOf } from "../row-reference.ts";
 import { retryRefusedMs } from "./refusal-trial.ts";
-import { saveRetryTime } from "./refused-rows.ts";
+import { markWaiting, saveRetryTime } from "./refused-rows.ts";
 import type { SendPass } from "./send-pass.ts";
 import { entryOf, inFlight, type SendRequest } from "./send-request.ts";
 import { wholeTable } from "./send-whole.ts";
@@ -13,6 +15,21 @@ import { wholeTable } from "./send-whole.ts";
 const REQUESTS_MAX = 20;
 /** Rows that a retry did not reach are retried after this time. */
 const REST_MS = 3_600_000;
+
+/** Rows that go to zero or away wait again, so that the guard counts them before they are sent. */
+export async function requeueDrops(
+  context: FeedContext,
+  { name }: FeedRules,
+  drops: readonly OutboxRow[],
+  signal: AbortSignal,
+): Promise<void> {
+  await commit(context, signal, () => {
+    for (const { id, key } of drops) {
+      markWaiting(context.store, id, "proven");
+      releaseQuarantined(context.store, [name], referenceOf(key));
+    }
+  });
+}
 
 /** @returns how many rows the service has accepted */
 export async function retryRefused(

@@ -2,6 +2,7 @@
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { UNKNOWN_OUTCOME } from "../feed-outbox.ts";
+import { type KeyParts, keyOf } from "../feed-rows.ts";
 
 /**
  * For a table that was accepted whole: the site has nothing of the rows that it lacked, so they are forgotten. The newest
@@ -37,9 +38,7 @@ interface KeyedRecord {
 
 function loadRecords(store: Store, rules: FeedRules, from: string): KeyedRecord[] {
   return store
-    .prepare<{ k0: string; k1: string; k2: string; k3: string; record: string }>(
-      `SELECT k0, k1, k2, k3, ${from} ORDER BY k0, k1, k2, k3`,
-    )
+    .prepare<KeyParts & { record: string }>(`SELECT k0, k1, k2, k3, ${from} ORDER BY k0, k1, k2, k3`)
     .all(rules.feedId)
-    .map(({ k0, k1, k2, k3, record }) => ({ key: [k0, k1, k2, k3].slice(0, rules.keys.length), record }));
+    .map((row) => ({ key: keyOf(rules, row), record: row.record }));
 }
