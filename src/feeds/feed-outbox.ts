@@ -5,6 +5,8 @@
  */
 
 import { onlyValue } from "../database/only-row.ts";
+import type { NamedRow } from "../database/row.ts";
+import type { feedOutbox, feedSent } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { FeedRules } from "./feed.ts";
 import { bytesOf, firstOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
@@ -13,23 +15,19 @@ import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
 
-export interface OutboxRow {
-  id: number;
+/**
+ * `droppedAt`: when it went to zero or away; null where the site did not sell it then. `parent`: key of the row that must be on the
+ * site before this one. `tries`: how often it was refused since it last changed or was quarantined.
+ */
+export interface OutboxRow
+  extends Pick<typeof feedOutbox.$inferSelect, "id" | "record" | "gone" | "droppedAt" | "parent" | "tries"> {
   key: string[];
-  record: string;
-  gone: boolean;
   /** A person has approved that it goes to zero or is deleted. */
   approved: boolean;
-  /** When it went to zero or away; null where the site did not sell it then. */
-  droppedAt: string | null;
   flightRecord: string | null;
   flightUntilMs: number | null;
-  /** Key of the row that must be on the site before this one. */
-  parent: string | null;
-  /** That row is not known to be on the site: a refusal of this one says nothing about the service. */
+  /** Its parent is not known to be on the site: a refusal of this one says nothing about the service. */
   isOrphan: boolean;
-  /** How often it was refused since it last changed or was quarantined. */
-  tries: number;
   /** It was quarantined, and a person has requested another try. */
   wasProven: boolean;
   /** It is in quarantine. */
@@ -253,7 +251,9 @@ export function saveAcknowledged(
   const sent = JSON.stringify(rows.map(({ id, gone, live }) => [id, Number(gone), Number(live)]));
   const isOther = `s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "o.doubt_record")}`;
   const before = store
-    .prepare<{ id: number; live: number; sentAt: string; before: string | null; record: string | null }>(
+    .prepare<
+      NamedRow<typeof feedSent, "live" | "sentAt"> & { id: number; before: string | null; record: string | null }
+    >(
       `SELECT o.id, s.live, s.sent_at AS sentAt, iif(${isOther}, s.record, NULL) AS before,
          iif(${isOther}, o.doubt_record, NULL) AS record
        FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0

@@ -95,6 +95,12 @@ export function saveOpenTables(store: Store, rules: FeedRules, change: "+ 1" | "
   store.prepare(`UPDATE feeds SET open_tables = open_tables ${change} WHERE feed_id = ?`).run(rules.feedId);
 }
 
+/** So many more rows are on sale on the site. */
+export function countLive(store: Store, { feedId }: FeedRules, change: number): void {
+  if (change === 0) return;
+  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, feedId);
+}
+
 export function saveFeedChunk(store: Store, name: FeedName, chunk: number): void {
   store.prepare("UPDATE feeds SET chunk = ? WHERE name = ?").run(chunk, name);
 }
@@ -240,6 +246,14 @@ export function saveQueued(
   now: { at: string; nowMs: number; droppedAt: string },
 ): void {
   if (queued.length === 0) return;
+  const rows = queued.map((row) => [
+    ...row.key,
+    row.record,
+    Number(row.gone),
+    Number(row.isDrop),
+    row.priority,
+    row.parent,
+  ]);
   const [record, gone, drop, priority, parent] = [0, 1, 2, 3, 4].map((at) => `value ->> ${rules.keys.length + at}`);
   store
     .prepare(
@@ -254,20 +268,7 @@ export function saveQueued(
          away_since_ms = iif(excluded.gone AND gone, away_since_ms, excluded.away_since_ms),
          gone = excluded.gone, state = 'waiting'`,
     )
-    .run({
-      feed: rules.feedId,
-      ...now,
-      queued: JSON.stringify(
-        queued.map(({ key, record, gone, isDrop, priority, parent }) => [
-          ...key,
-          record,
-          Number(gone),
-          Number(isDrop),
-          priority,
-          parent,
-        ]),
-      ),
-    });
+    .run({ feed: rules.feedId, ...now, queued: JSON.stringify(rows) });
 }
 
 /** The row that must be on the site before one that waits. */

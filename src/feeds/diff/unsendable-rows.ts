@@ -1,4 +1,6 @@
 /* The SQL of rows that cannot be sent: without a key, or not rendered. */
+import { select } from "../../database/queries.ts";
+import { quarantine } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { paddedKey } from "../feed-rows.ts";
@@ -21,13 +23,14 @@ export function saveUnsendable(
 
 /** Rows that no key can name and that are not there any more, by what they were: what was held or dropped of them is settled. */
 export function releaseUnnamed(store: Store, rules: FeedRules, seen: readonly Buffer[]): number {
-  const held = store
-    .prepare<{ id: number; hash: Buffer }>(
-      "SELECT id, payload_hash AS hash FROM quarantine WHERE kind = ? AND state <> 'released' AND reference IS NULL",
-    )
-    .all(rules.name);
+  const held = select(
+    store,
+    quarantine,
+    ["id", "payloadHash"],
+    "WHERE kind = ? AND state <> 'released' AND reference IS NULL",
+  ).all(rules.name);
   const release = store.prepare("UPDATE quarantine SET state = 'released' WHERE id = ?");
-  const over = held.filter(({ hash }) => !seen.some((known) => known.equals(hash)));
+  const over = held.filter(({ payloadHash }) => !seen.some((known) => known.equals(payloadHash)));
   for (const { id } of over) release.run(id);
   return over.length;
 }

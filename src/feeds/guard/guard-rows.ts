@@ -42,7 +42,7 @@ export interface DropGroup {
 export function loadDrops(
   store: Store,
   rules: FeedRules,
-  { dropRound, awayBeforeMs }: { dropRound: number; awayBeforeMs: number },
+  { dropRound, awayBeforeMs }: Record<"dropRound" | "awayBeforeMs", number>,
 ): DropGroup[] {
   const load = store.prepare<{ at: string; n: number; early: number }>(
     `SELECT dropped_at AS at, count(*) AS n, count(*) FILTER (WHERE away_since_ms > @away) AS early
@@ -131,7 +131,7 @@ export function markShown(
     free,
     awayBeforeMs,
     limit,
-  }: { held: readonly string[]; free: readonly string[]; awayBeforeMs: number; limit: number },
+  }: Record<"held" | "free", readonly string[]> & { awayBeforeMs: number; limit: number },
 ): number {
   const mark = (from: string | number, to: string | number, which: string) =>
     store.prepare(

@@ -4,11 +4,14 @@
  * same steps continue.
  */
 
-import { onlyRow } from "../../database/only-row.ts";
+import { onlyRow, onlyValue } from "../../database/only-row.ts";
+import { columnList } from "../../database/queries.ts";
+import type { NamedRow } from "../../database/row.ts";
+import { feedSent } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { firstOf } from "../feed-record.ts";
-import { INVALID_EPOCH, paddedKey } from "../feed-rows.ts";
+import { countLive, INVALID_EPOCH, type KeyParts, keyOf, paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
 import { type FormerKey, formerName, type Naming } from "./former-key.ts";
 import type { Rename } from "./former-names.ts";
@@ -32,23 +35,13 @@ export function saveRekey(store: Store, rules: FeedRules, rekey: Rekey | null): 
     .run(rekey === null ? null : JSON.stringify(rekey), rules.feedId);
 }
 
-interface SentRow {
-  k0: string;
-  k1: string;
-  k2: string;
-  k3: string;
-  record: string;
-  sentAt: string;
-  gone: number;
-  live: number;
-  epoch: number;
-  /** Whether its acknowledgement is valid. */
-  isKnown: number;
-}
+const SENT_COLUMNS = ["k0", "k1", "k2", "k3", "record", "sentAt", "gone", "live", "epoch"] as const;
+/** `isKnown`: whether its acknowledgement is valid. */
+type SentRow = NamedRow<typeof feedSent, (typeof SENT_COLUMNS)[number]> & { isKnown: number };
 
 const IS_KNOWN = `(SELECT f.epoch = feed_sent.epoch AND f.open_tables = 0 AND (f.doubt_since IS NULL OR feed_sent.sent_at < f.doubt_since)
   FROM feeds f WHERE f.feed_id = abs(feed_sent.feed_id))`;
-const SENT = `k0, k1, k2, k3, record, sent_at AS sentAt, gone, live, epoch, ${IS_KNOWN} AS isKnown`;
+const SENT = `${columnList(feedSent, SENT_COLUMNS)}, ${IS_KNOWN} AS isKnown`;
 
 /** Parameters of a step: `from`: the former key of the moved rows; `at`: the current time. */
 export interface RenameStep {
@@ -64,7 +57,7 @@ export function moveSent(store: Store, rules: FeedRules, step: RenameStep): numb
   const rows = firstOf(all.iterate(rules.feedId, step.limit), ({ record }) => record.length);
   const take = store.prepare("DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?");
   for (const row of rows) {
-    const key = [row.k0, row.k1, row.k2, row.k3].slice(0, step.from.keys.length);
+    const key = keyOf(step.from, row);
     take.run(rules.feedId, row.k0, row.k1, row.k2, row.k3);
     countLive(store, rules, -row.live);
     const naming = nameRow(store, rules, { key, record: row.record }, step);
@@ -122,8 +115,8 @@ function nameRow(
 
 function countAside(store: Store, rules: FeedRules, key: readonly string[]): number {
   const sql =
-    "SELECT count(*) AS n FROM feed_sent WHERE feed_id = ? AND gone = 0 AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
-  return onlyRow(store.prepare<{ n: number }>(sql).get(-rules.feedId, ...paddedKey(key))).n;
+    "SELECT count(*) FROM feed_sent WHERE feed_id = ? AND gone = 0 AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
+  return onlyValue(store, sql, -rules.feedId, ...paddedKey(key));
 }
 
 function putAside(
@@ -143,22 +136,12 @@ function putAside(
   if (changes > 0) countLive(store, rules, row.live);
 }
 
-function countLive(store: Store, rules: FeedRules, change: number): void {
-  if (change === 0) return;
-  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, rules.feedId);
-}
-
 /** The same for the outbox: only rows in flight are kept; the others are found again by the comparison. */
 export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): number {
   const all = store
-    .prepare<{
-      id: number;
-      k0: string;
-      k1: string;
-      k2: string;
-      k3: string;
-      flight: string | null;
-    }>(`SELECT id, k0, k1, k2, k3, doubt_record AS flight FROM feed_outbox WHERE feed_id = ? LIMIT ?`)
+    .prepare<KeyParts & { id: number; flight: string | null }>(
+      "SELECT id, k0, k1, k2, k3, doubt_record AS flight FROM feed_outbox WHERE feed_id = ? LIMIT ?",
+    )
     .iterate(rules.feedId, step.limit);
   const rows = firstOf(all, ({ flight }) => flight?.length ?? 0);
   const drop = store.prepare("DELETE FROM feed_outbox WHERE id = ?");
@@ -168,7 +151,7 @@ export function moveQueued(store: Store, rules: FeedRules, step: RenameStep): nu
      WHERE id = ?`,
   );
   for (const row of rows) {
-    const key = [row.k0, row.k1, row.k2, row.k3].slice(0, step.from.keys.length);
+    const key = keyOf(step.from, row);
     const naming = row.flight === null ? undefined : step.rename(key, row.flight);
     if (naming?.kind === "named") keep.run(-rules.feedId, ...paddedKey(naming.key), row.id);
     else drop.run(row.id);

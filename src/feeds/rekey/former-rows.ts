@@ -4,29 +4,26 @@
  */
 import type { FeedName } from "../../config/feed-names.ts";
 import { onlyRow } from "../../database/only-row.ts";
+import type { NamedRow } from "../../database/row.ts";
+import type { feedFormer, feedSent } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { Covered } from "../../pass/shown.ts";
 import { FEED_IDS, type FeedRules } from "../feed.ts";
-import { INVALID_EPOCH, paddedKey } from "../feed-rows.ts";
+import { countLive, INVALID_EPOCH, paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
 import { type FormerKey, formerName, recordKeyOf } from "./former-key.ts";
 
-/** `waiting`: a person decides. `away`: its article is not in the source, and is deleted after `delete_after`. `gone`, `kept`: decided by a person. */
-export type FormerState = "waiting" | "away" | "gone" | "kept";
-
-export interface FormerRow {
+/**
+ * `keyText`: `key` as stored, JSON. `state`: `waiting`: a person decides; `away`: its article is not in the source, and is deleted
+ * after `delete_after`; `gone`, `kept`: decided by a person. `rowKey`: JSON, the key of a deleted row whose acknowledgement is
+ * still stored; null where the row exists, or has none.
+ */
+export type FormerRow = NamedRow<typeof feedFormer, "record" | "sentAt" | "live" | "since" | "state" | "rowKey"> & {
   key: readonly string[];
-  /** `key` as stored: JSON. */
   keyText: string;
-  record: string;
-  sentAt: string;
-  live: number;
-  since: string;
-  state: FormerState;
-  /** JSON: the key of a deleted row whose acknowledgement is still stored; null where the row exists, or has none. */
-  rowKey: string | null;
-}
+};
+export type FormerState = FormerRow["state"];
 
 /** What a row leaves on the site. */
 export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
@@ -87,13 +84,12 @@ export function leaveArticles(
 ): void {
   for (const record of records) {
     const taken = store
-      .prepare<{ sentAt: string; live: number }>(
+      .prepare<NamedRow<typeof feedSent, "sentAt" | "live">>(
         `DELETE FROM feed_sent WHERE feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ? AND record = ? AND gone = 0
          RETURNING sent_at AS sentAt, live`,
       )
       .get(rules.feedId, ...paddedKey(key), record);
-    if (taken?.live === 1)
-      store.prepare("UPDATE feeds SET live_count = max(0, live_count - 1) WHERE feed_id = ?").run(rules.feedId);
+    if (taken?.live === 1) countLive(store, rules, -1);
     if (taken === undefined) leaveFlight(store, rules, { record, at });
     else saveLeft(store, rules, { record, ...taken, at });
   }

@@ -8,7 +8,7 @@ import type { Store } from "../../database/store.ts";
 import { releaseRow } from "../../pass/quarantine-rows.ts";
 import { prioritize } from "../diff/plan-feed.ts";
 import type { FeedRules } from "../feed.ts";
-import { INVALID_EPOCH, keyInJson, sameKey } from "../feed-rows.ts";
+import { countLive, INVALID_EPOCH, keyInJson, sameKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
 import { isOtherArticle } from "../record-identity.ts";
 import { referenceOf } from "../row-reference.ts";
@@ -219,9 +219,4 @@ function saveChanged(store: Store, queued: readonly unknown[], droppedAt: string
              FROM jsonb_each(@queued)) r WHERE feed_outbox.id = r.id`,
     )
     .run({ queued: JSON.stringify(queued), droppedAt });
-}
-
-function countLive(store: Store, rules: FeedRules, change: number): void {
-  if (change === 0) return;
-  store.prepare("UPDATE feeds SET live_count = max(0, live_count + ?) WHERE feed_id = ?").run(change, rules.feedId);
 }
