@@ -152,7 +152,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what an answer says of a part of the records overlooked",
-      "src/feeds/send/send-request.ts",
+      "src/service/import-result.ts",
       "if (words !== undefined) return { ...acceptance,",
       'if (words === "") return { ...acceptance,',
     ),
@@ -627,8 +627,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/unknown-answers.test.ts",
     "records named by another key column than the first overlooked",
-    { in: "#namesOf", find: "return first === 0 ? keys :", replace: "return first >= 0 ? keys :" },
-    "src/feeds/send/send-request.ts",
+    { in: "namesOf", find: "return first === 0 ? own :", replace: "return first >= 0 ? own :" },
+    "src/feeds/record-identity.ts",
   ),
   {
     name: "a deleted row that sends nothing leaves its number where another row names its article",
@@ -697,8 +697,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/unknown-answers.test.ts",
     "what an answer says of a record without its key said of none",
-    { in: "#namesOf", find: "if (rules.isKeyUntold)", replace: "if (rules.keys.length < 1)" },
-    "src/feeds/send/send-request.ts",
+    { in: "namesOf", find: "if (isKeyUntold)", replace: "if (keys.length < 1)" },
+    "src/feeds/record-identity.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",
@@ -868,7 +868,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/counted-short.test.ts",
     "a count of rejected records taken for one of what has changed",
     { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
-    "src/feeds/send/send-request.ts",
+    "src/service/import-result.ts",
   ),
   tested(
     "test/feeds/push-whole.test.ts",

@@ -156,13 +156,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "413 drops the chunk",
     SEND,
-    "      if (outcome.short !== undefined) sizes.short += 1;",
-    `      if (outcome.status === 413) {
-        const { store } = this.#context;
-        const save = () => store.db.prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value FROM json_each(?))").run(JSON.stringify(part.map(({ id }) => id)));
-        await commit(this.#context, pass.signal, save);
-        continue;
-      }`,
+    "    if (short !== undefined) sizes.short += 1;",
+    `    if (status === 413) {
+      const { store } = this.#context;
+      const save = () => store.db.prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value FROM json_each(?))").run(JSON.stringify(part.map(({ id }) => id)));
+      return await commit(this.#context, pass.signal, save);
+    }`,
   ),
   one(
     "poison blocks the chunk",

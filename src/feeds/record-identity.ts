@@ -136,3 +136,27 @@ export function textAt(record: string, steps: readonly PathStep[]): string | und
   if (kind === "null") return "";
   return kind === "number" ? normalizeDecimal(textOf(bytes, span)) : undefined;
 }
+
+interface NameRules {
+  keys: readonly string[];
+  identity: readonly Place[];
+  isKeyUntold: boolean;
+}
+
+/**
+ * The names by which an answer may refer to each record: its key, beginning with the column that has the most different
+ * values, in other keys as well; where records do not contain the key, the article.
+ */
+export function namesOf(
+  { keys, identity, isKeyUntold }: NameRules,
+  sent: readonly { key: readonly string[]; record: string }[],
+  loadOthers: () => readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  if (isKeyUntold) return sent.map(({ record }) => identity.map((steps) => textAt(record, steps) ?? ""));
+  const own = sent.map(({ key }) => key);
+  if (keys.length < 2) return own;
+  const all = [...own, ...loadOthers()];
+  const sizes = keys.map((_, column) => new Set(all.map((key) => key[column])).size);
+  const first = sizes.indexOf(Math.max(...sizes));
+  return first === 0 ? own : own.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
+}

@@ -9,7 +9,6 @@ import { deleteHold } from "../../pass/hold-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
 import type { FeedRules } from "../feed.ts";
 import { type FeedRow, requestCompare } from "../feed-rows.ts";
-import { referenceOf } from "../row-reference.ts";
 import { clearSetAside, loadRefused, markRefusedWaiting } from "../send/refused-rows.ts";
 import { saveRekey } from "./feed-rekey.ts";
 import { formerKeyOf } from "./former-key.ts";
@@ -49,7 +48,7 @@ export async function applyRules(
   await commitUntilDone(context, signal, () => clearSetAside(store, rules.feedId, ROWS_PER_COMMIT));
   await commitUntilDone(context, signal, () => {
     const refused = loadRefused(store, rules, ROWS_PER_COMMIT);
-    for (const row of refused) markRefusedWaiting(store, rules, { id: row.id, reference: referenceOf(row.key) });
+    for (const row of refused) markRefusedWaiting(store, rules, row);
     return refused.length;
   });
   await commit(context, signal, () => {

@@ -125,6 +125,11 @@ export class Flights {
   }
 }
 
+/** The row after a request that is complete and may have been accepted. */
+export function inFlight(row: OutboxRow): OutboxRow {
+  return { ...row, flightRecord: row.record, flightUntilMs: 0 };
+}
+
 function inSteps(rows: readonly OutboxRow[]): (readonly OutboxRow[])[] {
   const steps: (readonly OutboxRow[])[] = [];
   for (let from = 0; from < rows.length; from += ROWS_PER_COMMIT) steps.push(rows.slice(from, from + ROWS_PER_COMMIT));

@@ -10,7 +10,7 @@ import type { FeedRules } from "../feed.ts";
 import { changeSome, loadRows, type OutboxRow } from "../feed-outbox.ts";
 import { paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
-import { keyOfReference } from "../row-reference.ts";
+import { keyOfReference, referenceOf } from "../row-reference.ts";
 import { markKeyDirty } from "../source/feed-source.ts";
 
 /** The row and its former request, which a refusal leaves in flight. */
@@ -102,29 +102,27 @@ export function loadRefused(store: Store, rules: FeedRules, limit: number): Outb
   return loadRows(store, rules, { limit })(`${REFUSED} ORDER BY id LIMIT @limit`);
 }
 
-/** Makes set-aside children of this row due. */
-export function wakeChildren(store: Store, rules: FeedRules, key: readonly string[]): void {
+/** Retries refused and set-aside children of a row that is now on the site: they may have been refused because it was missing. */
+export function retryChildren(store: Store, rules: FeedRules, key: readonly string[]): void {
+  const parent = key[0] ?? "";
   store
     .prepare(
       `UPDATE feed_outbox INDEXED BY feed_outbox_retry SET refusal = NULL, retry_ms = NULL, tries = 0
        WHERE feed_id = ? AND state = 'waiting' AND retry_ms IS NOT NULL AND refusal = 'unproven' AND parent = ?`,
     )
-    .run(rules.feedId, key[0] ?? "");
-}
-
-/** Refused children of this row, which may have been refused because it was missing. */
-export function loadRefusedChildren(store: Store, rules: FeedRules, key: readonly string[]): OutboxRow[] {
-  return loadRows(store, rules, { parent: key[0] ?? "" })(`${REFUSED} AND parent = @parent ORDER BY id`);
+    .run(rules.feedId, parent);
+  for (const child of loadRows(store, rules, { parent })(`${REFUSED} AND parent = @parent ORDER BY id`))
+    markRefusedWaiting(store, rules, child);
 }
 
 const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused' AND record <> 'null'";
 
 /** For a row that was not the cause: it waits again, and its record leaves the quarantine. */
-export function markRefusedWaiting(store: Store, rules: FeedRules, row: { id: number; reference: string }): void {
-  markWaiting(store, row.id);
+export function markRefusedWaiting(store: Store, rules: FeedRules, { id, key }: Pick<OutboxRow, "id" | "key">): void {
+  markWaiting(store, id);
   store
     .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state <> 'released'")
-    .run(rules.name, row.reference);
+    .run(rules.name, referenceOf(key));
 }
 
 /** Makes a refused row wait again; the guard decides anew. `proven`: its refusal was proven, so another one quarantines it again. */

@@ -5,10 +5,11 @@ import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
 import { referenceOf } from "../row-reference.ts";
+import { inFlight } from "./flights.ts";
 import { retryRefusedMs } from "./refusal-trial.ts";
 import { markWaiting, saveRetryTime } from "./refused-rows.ts";
 import type { SendPass } from "./send-pass.ts";
-import { entryOf, inFlight, type SendRequest } from "./send-request.ts";
+import { entryOf, type SendRequest } from "./send-request.ts";
 import { wholeTable } from "./send-whole.ts";
 
 /** Enough to isolate about a dozen bad rows and send all good ones. */

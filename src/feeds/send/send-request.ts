@@ -12,11 +12,10 @@ import { BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
-import { type Acceptance, UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
-import { type CountedOtherwise, countsBeside, unknownByCount } from "../../service/outcome/answer-counts.ts";
+import { UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
+import { countsBeside, unknownByCount } from "../../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../../service/outcome/answer-form.ts";
-import { readImportResult } from "../../service/outcome/import-result.ts";
-import { readLeftOut, readPartWords, readRefusedCount } from "../../service/outcome/partial-acceptance.ts";
+import { readImportResult, withDoubt } from "../../service/outcome/import-result.ts";
 import { saysYes } from "../../service/outcome/unknown-outcome.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
@@ -24,13 +23,13 @@ import { count, type FeedContext } from "../diff/absorb-feed.ts";
 import { isLive } from "../diff/plan-feed.ts";
 import { loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from "../feed-outbox.ts";
 import { saveOpenTables } from "../feed-rows.ts";
-import { textAt } from "../record-identity.ts";
+import { namesOf } from "../record-identity.ts";
 import { referenceOf } from "../row-reference.ts";
 import { CountProbe } from "./count-probe.ts";
 import { hasUnknownOutcome, loadUnknownOutcomes } from "./flight-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
-import { isOfRecord } from "./refusal-trial.ts";
-import { loadRefusedChildren, markRefusedWaiting, wakeChildren } from "./refused-rows.ts";
+import { effectOf, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
+import { retryChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 import { forgetAbsent } from "./whole-rows.ts";
 
@@ -74,8 +73,12 @@ export class SendRequest {
     await this.flights.begin(rows, pass.signal);
     count(pass, "requests", 1);
     const answer = await this.#ask(rows, entries, pass.signal);
+    const { rules } = this.#options;
+    const { hideSecrets } = this.#context.client;
     const outcome =
-      "kind" in answer ? this.#withNamed(answer, entries) : await this.#read(pass, { rows, entries, answer });
+      "kind" in answer
+        ? withNamed(answer, entries, { rules, hideSecrets, names: () => this.#namesOf(entries) })
+        : await this.#read(pass, { rows, entries, answer });
     // Some may have been accepted before the bad one, or the service may report an error for what it has done.
     if (outcome.kind !== "accepted") await this.#end(rows, "over", pass.signal);
     else if (outcome.accepted > 0) await this.#saveOpenTables("* 0", pass.signal);
@@ -133,109 +136,81 @@ export class SendRequest {
     }
   }
 
-  /** The records that a refused table's answer names: the table goes again without them. Other requests are divided. */
-  #withNamed(refused: Refused, entries: readonly Entry[]): Outcome {
-    const { rules } = this.#options;
-    const { body, status, words } = refused;
-    if (rules.scope !== "whole" || body === undefined || !isOfRecord(status)) return refused;
-    const result = readImportResult({ contentType: "", body }, this.#namesOf(entries), rules.result);
-    const named = "rejected" in result ? this.#namedOf(result.rejected, entries) : [];
-    return named.length === 0 || named.length === entries.length ? refused : { kind: "partial", status, words, named };
+  #refused(status: number, words: string): Refused {
+    return { kind: "refused", code: "request_refused", status, words: this.#context.client.hideSecrets(words) };
   }
 
-  #namedOf(rejected: readonly { index: number; message: string }[], entries: readonly Entry[]): Named[] {
+  async #read(pass: SendPass, { rows, entries, answer }: Sent): Promise<Outcome> {
     const { hideSecrets } = this.#context.client;
-    return rejected.flatMap(({ index, message }) => {
-      const entry = entries[index];
-      return entry === undefined
-        ? []
-        : [{ ...entry, row: entry.row && inFlight(entry.row), words: hideSecrets(message) }];
-    });
-  }
-
-  async #read(pass: SendPass, sent: Sent): Promise<Outcome> {
-    const {
-      client: { hideSecrets },
-      log,
-    } = this.#context;
     const { rules } = this.#options;
-    const { rows, entries, answer } = sent;
-    const { status } = answer;
+    const { status, body } = answer;
     const keys = this.#namesOf(entries);
     const result = readImportResult(answer, keys, rules.result);
-    const refused = (words: string): Refused => ({
-      kind: "refused",
-      code: "request_refused",
-      status,
-      words: hideSecrets(words),
-    });
     if (result.kind === "html" || result.kind === "cut") {
       await this.#end(rows, "unknown", pass.signal);
       const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
-    if (result.kind === "refused") return refused(result.words);
-    const named = this.#namedOf(result.rejected, entries);
+    if (result.kind === "refused") return this.#refused(status, result.words);
+    const named = result.rejected.length === 0 ? [] : namedOf(result.rejected, entries, hideSecrets);
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
-    const counts = countsBeside(result.counts ?? {}, named.length);
-    const root = result.acceptance?.root;
-    const isYes = root !== undefined && saysYes(answer.body, root);
-    const counted = { counts, size: entries.length - named.length, isYes };
-    // The full evaluation is needed only after another short count, of which this request may be a part.
-    const found: Short | undefined =
-      pass.short.size > 0
-        ? await this.#counts.findShort(pass, rows, counted)
-        : this.#forms.findShort(counts, { ...counted, isPart: false });
-    const short = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found)) ? undefined : found;
-    if (short !== undefined && pass.short.size === 0) {
-      const [said, { size }] = [unknownByCount(short).words, counted];
-      log.warn({ feed: rules.name, size }, m.feeds.countedShort({ name: rules.name, size, said }));
-    }
+    const { acceptance, reportedBy, counts = {} } = result;
+    const size = entries.length - named.length;
+    const isYes = acceptance?.root !== undefined && saysYes(body, acceptance.root);
+    const counted = { counts: countsBeside(counts, named.length), size, isYes };
+    const { found, short } = await this.#findShort(pass, rows, counted);
     // A count that no other answer has explained may be usual: a person can accept it.
     if (short !== undefined && !short.isFirst && rules.scope !== "whole") {
       for (const { id } of rows) pass.short.set(id, short.name);
-      return { ...refused(`${unknownByCount(short).words} of ${counted.size}`), short };
+      return { ...this.#refused(status, `${unknownByCount(short).words} of ${size}`), short };
     }
-    const acceptance = result.acceptance && withDoubt(result.acceptance, { short, body: answer.body, entries });
-    const sentRecords = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
+    const sent = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
     const judged =
-      acceptance && this.#forms.judge(answer.body, acceptance, new Set(keys.flat()), { sent: sentRecords });
+      acceptance &&
+      this.#forms.judge(body, withDoubt(acceptance, { short, body, sent: entries }), new Set(keys.flat()), { sent });
     // An unusual report about some of the records is resolved by sending these records separately.
-    const [odd] = judged?.odd ?? [];
-    if (judged !== undefined && odd !== undefined && judged.odd.length < entries.length && rules.scope !== "whole")
-      return refused(judged.words);
-    if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal))) {
-      await this.flights.end(rows, "unknown", pass.signal);
-      for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
-      const effect = { area: "imports", method: "POST", path: rules.path, effect: "unknown" } as const;
-      throw new ServiceError("answer_unknown", unknownForm("POST", rules.path, judged), effect);
-    }
-    await this.#accept(pass, rows, { named, reportedBy: result.reportedBy, judged, counted });
+    const odd = judged?.odd.length ?? 0;
+    if (judged !== undefined && odd > 0 && odd < entries.length && rules.scope !== "whole")
+      return this.#refused(status, judged.words);
+    if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal)))
+      throw await this.#unusualAnswer(judged, rows, pass.signal);
+    await this.#accept(pass, rows, { named, reportedBy, judged, counted });
     if (found === undefined && named.length === 0) {
       pass.lastAccepted = entries.at(-1);
       if (this.#counts.openCount !== undefined) await this.#counts.settleOpen(pass);
     }
-    return { kind: "accepted", status, accepted: counted.size, named };
+    return { kind: "accepted", status, accepted: size, named };
   }
 
-  /**
-   * The names by which an answer may refer to each record: its key, beginning with the column that has the most different
-   * values; where records do not contain the key, the article.
-   */
+  /** `found`: a count smaller than the request; `short`: the same, unless it means that nothing has changed. */
+  async #findShort(
+    pass: SendPass,
+    rows: readonly OutboxRow[],
+    counted: Counted,
+  ): Promise<Record<"found" | "short", Short | undefined>> {
+    // The full evaluation is needed only after another short count, of which this request may be a part.
+    const found: Short | undefined =
+      pass.short.size > 0
+        ? await this.#counts.findShort(pass, rows, counted)
+        : this.#forms.findShort(counted.counts, { ...counted, isPart: false });
+    const isSame = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found));
+    if (found === undefined || isSame) return { found, short: undefined };
+    if (pass.short.size === 0) {
+      const { name } = this.#options.rules;
+      const { size } = counted;
+      this.#context.log.warn(
+        { feed: name, size },
+        m.feeds.countedShort({ name, size, said: unknownByCount(found).words }),
+      );
+    }
+    return { found, short: found };
+  }
+
   #namesOf(entries: readonly Entry[]): readonly (readonly string[])[] {
+    const { store } = this.#context;
     const { rules } = this.#options;
-    if (rules.isKeyUntold)
-      return entries.map(({ record }) => rules.identity.map((steps) => textAt(record, steps) ?? ""));
-    const keys = entries.map(({ key }) => key);
-    if (rules.keys.length < 2) return keys;
-    const known = loadKnownKeys(this.#context.store, rules, {
-      table: "feed_sent",
-      after: undefined,
-      limit: KNOWN_KEYS,
-    });
-    const sizes = rules.keys.map((_, column) => new Set([...keys, ...known].map((key) => key[column])).size);
-    const first = sizes.indexOf(Math.max(...sizes));
-    return first === 0 ? keys : keys.map((key) => [key[first] ?? "", ...key.toSpliced(first, 1)]);
+    const known = { table: "feed_sent", after: undefined, limit: KNOWN_KEYS } as const;
+    return namesOf(rules, entries, () => loadKnownKeys(store, rules, known));
   }
 
   /** Whether a new form has become usual; until then the outcome of its answers is unknown. */
@@ -257,6 +232,14 @@ export class SendRequest {
     if (isNews) log.warn({ feed: name }, m.common.about({ subject: name, text: detail }));
     if (isUsual) log.info({ feed: name }, m.feeds.formAdopted({ name }));
     return isUsual;
+  }
+
+  async #unusualAnswer(judged: JudgedAnswer, rows: readonly OutboxRow[], signal: AbortSignal): Promise<ServiceError> {
+    const { path } = this.#options.rules;
+    await this.flights.end(rows, "unknown", signal);
+    for (const { id } of rows) if (this.#unusual.size < UNUSUAL_MAX) this.#unusual.add(id);
+    const effect = { area: "imports", method: "POST", path, effect: "unknown" } as const;
+    return new ServiceError("answer_unknown", unknownForm("POST", path, judged), effect);
   }
 
   /** Drops new forms once no outcome is unknown: their rows were settled, by this process or a former one. */
@@ -334,56 +317,11 @@ export class SendRequest {
       drops.set(time, (drops.get(time) ?? 0) + 1);
     }
     for (const { key, isRefused } of rows) if (isRefused) releaseRow(store, rules.name, referenceOf(key));
-    for (const { key } of rules.parent === null ? [] : rows) this.#retryChildren(key);
+    for (const { key } of rules.parent === null ? [] : rows) retryChildren(store, rules, key);
     saveAcceptance(store, rules, { at, reportedBy, liveChange, drops });
-  }
-
-  /** Retries refused and set-aside children of a row that is now on the site: they may have been refused because it was missing. */
-  #retryChildren(key: readonly string[]): void {
-    const { rules } = this.#options;
-    wakeChildren(this.#context.store, rules, key);
-    for (const { id, key: child } of loadRefusedChildren(this.#context.store, rules, key))
-      markRefusedWaiting(this.#context.store, rules, { id, reference: referenceOf(child) });
   }
 }
 
 export function entryOf(row: OutboxRow): Entry {
   return { key: row.key, record: row.record, row };
-}
-
-/** The row after a request that is complete and may have been accepted. */
-export function inFlight(row: OutboxRow): OutboxRow {
-  return { ...row, flightRecord: row.record, flightUntilMs: 0 };
-}
-
-/** Leaves the outcome unknown where the answer reports that only a part of the records was accepted. */
-function withDoubt(
-  acceptance: Acceptance & { kind: "accepted" },
-  { short, body, entries }: { short: CountedOtherwise | undefined; body: Buffer; entries: readonly Entry[] },
-): Acceptance & { kind: "accepted" } {
-  const { unknown, root } = acceptance;
-  const isOfCounts = short !== undefined || unknown?.why === "counts";
-  const words = isOfCounts
-    ? readRefusedCount(body, root)
-    : unknown === undefined
-      ? readPartWords(body, root, entries)
-      : undefined;
-  if (words !== undefined) return { ...acceptance, unknown: { why: "part", words } };
-  if (short !== undefined) return { ...acceptance, unknown: unknownByCount(short) };
-  const listed = unknown === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
-  return listed === undefined ? acceptance : { ...acceptance, unknown: { why: "list", words: listed } };
-}
-
-/** Only a request that found no connection has certainly had no effect. */
-function effectOf(error: unknown): FlightEnd {
-  if (!(error instanceof ServiceError) || error.effect === "unknown") return "unknown";
-  return error.status === undefined ? "nothing" : "over";
-}
-
-/** A refusal that may be about a record; credentials, payment, rate limits and outages are about the feed or the connection. */
-function refusalOf(error: unknown): Refused | undefined {
-  if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
-  const { code, status } = error;
-  if (code !== "request_refused" && code !== "redirected") return undefined;
-  return { kind: "refused", code, status, words: error.words ?? "", body: error.body };
 }

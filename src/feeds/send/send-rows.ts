@@ -13,9 +13,10 @@ import type { FeedContext, FeedPass } from "../diff/absorb-feed.ts";
 import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
 import { partKeyOf } from "./count-probe.ts";
+import { inFlight } from "./flights.ts";
 import { isOfRecord, planParts, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
 import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
-import { inFlight, SendRequest } from "./send-request.ts";
+import { SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
 import { SettleRefusals } from "./settle-refusals.ts";
 
@@ -27,6 +28,18 @@ interface FailedRequests {
   chunk: number | null;
   /** When the outcomes of an outage's requests were no longer open, on the monotonic clock: several failed in a row. */
   outageUntilMs: number;
+}
+
+/** What the requests of a chunk show of its size. */
+interface Sizes {
+  /** A request of several records was too large, or counted short. */
+  refused: boolean;
+  /** One of a single record was. */
+  alone: boolean;
+  /** The most records that were accepted together. */
+  largest: number;
+  /** Requests of which the service has counted a part. */
+  short: number;
 }
 
 const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0 };
@@ -112,7 +125,7 @@ export class SendRows {
     }
     const { trial } = pass;
     for (const row of rows) if (!pass.before.has(row.id)) pass.before.set(row.id, row);
-    const sizes = { refused: false, alone: false, largest: 0, short: 0 };
+    const sizes: Sizes = { refused: false, alone: false, largest: 0, short: 0 };
     // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
     const others = rows.filter((row) => !hasFailedAlone(row));
@@ -126,43 +139,45 @@ export class SendRows {
         if (isLeft || this.#mustHold(pass)) throw pass.failure ?? (await this.#trouble(pass));
         return;
       }
-      const part = step.rows;
-      const outcome = await this.#sendPart(pass, part);
-      if (outcome === undefined) continue;
-      if (outcome.kind === "accepted") {
-        if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
-        await this.#settle(pass, outcome);
-        continue;
-      }
-      if (outcome.kind === "partial") {
-        // The others are sent again without the named ones: needed if the service is all-or-nothing, harmless otherwise.
-        const { rest, refused } = splitNamed(part, outcome);
-        pass.lastRefused = refusedOf(outcome);
-        await this.#refusals.setAside(pass, trial.refuseEach(refused));
-        trial.add(rest);
-        continue;
-      }
-      pass.lastRefused = outcome;
-      const standing = part.map(inFlight);
-      // Whether the count is one of changes is known once the other half was answered.
-      if (outcome.short?.isEarly) {
-        trial.postpone(standing);
-        continue;
-      }
-      if (outcome.short !== undefined) sizes.short += 1;
-      if (outcome.status === 413 || outcome.short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
-      if (outcome.short !== undefined && outcome.short.taken > 0) {
-        // Only some of these records were counted.
-        const divided = { name: outcome.short.name, taken: outcome.short.taken, counted: 0, left: 2 };
-        for (const half of trial.divide(standing)) pass.divided.set(partKeyOf(half), divided);
-        continue;
-      }
-      const refusal = { status: outcome.status, words: wordsOf(outcome) };
-      await this.#refusals.setAside(pass, trial.refuse(standing, refusal));
+      const outcome = await this.#sendPart(pass, step.rows);
+      if (outcome !== undefined) await this.#judge(pass, { part: step.rows, outcome, sizes });
     }
     // A single record that is too large is no evidence about the chunk size, nor is a single short count.
     if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
       await this.#learnChunk(pass, sizes.largest);
+  }
+
+  /** Settles what was accepted, and divides what was refused. */
+  async #judge(
+    pass: SendPass,
+    { part, outcome, sizes }: { part: readonly OutboxRow[]; outcome: Outcome; sizes: Sizes },
+  ): Promise<void> {
+    const { trial } = pass;
+    if (outcome.kind === "accepted") {
+      if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
+      return await this.#settle(pass, outcome);
+    }
+    if (outcome.kind === "partial") {
+      // The others are sent again without the named ones: needed if the service is all-or-nothing, harmless otherwise.
+      const { rest, refused } = splitNamed(part, outcome);
+      pass.lastRefused = refusedOf(outcome);
+      await this.#refusals.setAside(pass, trial.refuseEach(refused));
+      return trial.add(rest);
+    }
+    pass.lastRefused = outcome;
+    const standing = part.map(inFlight);
+    const { short, status } = outcome;
+    // Whether the count is one of changes is known once the other half was answered.
+    if (short?.isEarly) return trial.postpone(standing);
+    if (short !== undefined) sizes.short += 1;
+    if (status === 413 || short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
+    if (short !== undefined && short.taken > 0) {
+      // Only some of these records were counted.
+      const divided = { name: short.name, taken: short.taken, counted: 0, left: 2 };
+      for (const half of trial.divide(standing)) pass.divided.set(partKeyOf(half), divided);
+      return;
+    }
+    await this.#refusals.setAside(pass, trial.refuse(standing, { status, words: wordsOf(outcome) }));
   }
 
   /**

@@ -3,8 +3,9 @@ import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "..
 import { shortWords } from "../../messages/inert-text.ts";
 import { m } from "../../messages/messages.ts";
 import { type Acceptance, readAcceptance } from "./acceptance.ts";
-import { type AnswerCounts, readCounts } from "./answer-counts.ts";
-import { findByKey } from "./named-records.ts";
+import { type AnswerCounts, type CountedOtherwise, readCounts, unknownByCount } from "./answer-counts.ts";
+import { findByKey, type SentRecord } from "./named-records.ts";
+import { readLeftOut, readPartWords, readRefusedCount } from "./partial-acceptance.ts";
 import { isNothing, readErrorWords } from "./reported-errors.ts";
 
 /** Paths in an answer to an import: the list of rejected records, and key and message within each. */
@@ -53,6 +54,24 @@ export function readImportResult(
   if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;
   if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
   return { kind: "accepted", rejected: [], reportedBy: read === undefined ? "status" : "records", acceptance, counts };
+}
+
+/** Leaves the outcome unknown where the answer reports that only a part of the records was accepted. */
+export function withDoubt(
+  acceptance: Acceptance & { kind: "accepted" },
+  { short, body, sent }: { short: CountedOtherwise | undefined; body: Buffer; sent: readonly SentRecord[] },
+): Acceptance & { kind: "accepted" } {
+  const { unknown, root } = acceptance;
+  const isOfCounts = short !== undefined || unknown?.why === "counts";
+  const words = isOfCounts
+    ? readRefusedCount(body, root)
+    : unknown === undefined
+      ? readPartWords(body, root, sent)
+      : undefined;
+  if (words !== undefined) return { ...acceptance, unknown: { why: "part", words } };
+  if (short !== undefined) return { ...acceptance, unknown: unknownByCount(short) };
+  const listed = unknown === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
+  return listed === undefined ? acceptance : { ...acceptance, unknown: { why: "list", words: listed } };
 }
 
 function readRejected(
