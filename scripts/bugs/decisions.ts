@@ -360,7 +360,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/feeds/unknown-answers.test.ts",
     "an error accepted because a person has accepted a part",
     { in: "withDoubt", find: 'why: "part"', replace: 'why: "words"' },
-    "src/service/import-result.ts",
+    "src/service/outcome/import-result.ts",
   ),
   tested(
     "test/completeness/empty-list.test.ts",

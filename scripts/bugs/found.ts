@@ -152,7 +152,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "what an answer says of a part of the records overlooked",
-      "src/service/import-result.ts",
+      "src/service/outcome/import-result.ts",
       "if (words !== undefined) return { ...acceptance,",
       'if (words === "") return { ...acceptance,',
     ),
@@ -868,7 +868,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/counted-short.test.ts",
     "a count of rejected records taken for one of what has changed",
     { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
-    "src/service/import-result.ts",
+    "src/service/outcome/import-result.ts",
   ),
   tested(
     "test/feeds/push-whole.test.ts",

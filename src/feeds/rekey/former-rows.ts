@@ -23,7 +23,6 @@ export type FormerRow = NamedRow<typeof feedFormer, "record" | "sentAt" | "live"
   key: readonly string[];
   keyText: string;
 };
-type FormerState = FormerRow["state"];
 
 /** What a row leaves on the site. */
 export type LeftRow = Pick<FormerRow, "record" | "sentAt" | "live">;
