@@ -42,6 +42,8 @@ export const OTHER_LIST = "…";
 /** More different words in such a list are no verdicts. */
 const IN_PLACE_MAX = 10;
 const ORDINARY_MAX = 100;
+/** Per record, because there is a limit of usual words. */
+const FLAGS_MAX = 4;
 /** Prefix of flags. */
 export const FLAG = "?";
 export const [FLAG_YES, FLAG_NO] = ["=true", "=false"];
@@ -173,7 +175,8 @@ class ReportReader {
     const verdicts = verdictsIn(element, 0).flatMap(({ name, value }) =>
       verdictOf(place, { name, value, sent: this.#sent[index] }),
     );
-    return [place, ...verdicts, ...repeatsIn(place, element, this.#recordAt(index))];
+    const record = this.#recordAt(index);
+    return [place, ...verdicts, ...flagsIn(place, element, record), ...repeatsIn(place, element, record)];
   }
 
   #recordAt(index: number): Record<string, unknown> {
@@ -225,6 +228,18 @@ function verdictsIn(element: object, depth: number): { name: string; value: unkn
       return [{ name, value: Array.isArray(value) ? (value[0] ?? null) : value }];
     return isObject(value) && depth < 2 ? verdictsIn(value, depth + 1) : [];
   });
+}
+
+/** Flags that the request did not contain, and ids of the service that are null: `exists: false`, `product_id: null`. */
+function flagsIn(place: string, element: object, record: object): string[] {
+  const flags = Object.entries(element).flatMap(([key, value]) => {
+    const name = bareName(key);
+    if (value === null) return NAMES.recordId.test(name) ? [`${place}${name}=null`] : [];
+    if (typeof value !== "boolean" || key in record || NAMES.recordVerdict.test(name)) return [];
+    const isOfArticle = NAMES.articleFlag.test(name) || NAMES.changed.test(name) || NAMES.same.test(name);
+    return isOfArticle ? [] : [FLAG + place + name + (value ? FLAG_YES : FLAG_NO)];
+  });
+  return flags.slice(0, FLAGS_MAX);
 }
 
 /** The answer may repeat what was sent: reports numbers that differ. */

@@ -55,7 +55,8 @@ const BRIEF = /(?<!text|message|msg|reason|details?|note|warnings?)=(?:\p{L}[\p{
 
 /** The words for the one record of a request, without what may differ from one acceptance to the next. */
 export function briefWordsOf({ of }: SaidOfRecords): string[] {
-  return of.flatMap((words) => [...words].filter((word) => word === WELL || BRIEF.test(word)));
+  const isBrief = (word: string) => word === WELL || (!word.startsWith(FLAG) && BRIEF.test(word));
+  return of.flatMap((words) => [...words].filter(isBrief));
 }
 
 /** Whether some of these words are not usual for accepted records. */
@@ -93,7 +94,7 @@ function isKnown(usual: UsuallySaid): boolean {
 function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string): boolean {
   if (word === NOT_NAMED) return isEachNamed && words.length > 0;
   if (word === WELL || words.includes(word)) return false;
-  if (word.startsWith(FLAG)) return word.endsWith(FLAG_NO) && words.includes(word.replace(FLAG_NO, FLAG_YES));
+  if (word.startsWith(FLAG)) return isOddFlag(words, word);
   const place = placeOf(word);
   if (place === undefined) return true;
   if (listTimes < USUAL_TIMES) return false;
@@ -103,6 +104,14 @@ function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string)
   if (word === listWord(place, OTHER_LIST)) return isOfAll === true || isOfOne !== true;
   const isListWord = [LIST_OF_ALL, LIST_OF_ONE].some((sign) => word === listWord(place, sign));
   return !isListWord && isOther !== true;
+}
+
+/** False where it always was true; true where it always was false, and means that nothing is accepted. */
+function isOddFlag(words: readonly string[], word: string): boolean {
+  if (word.endsWith(FLAG_NO)) return words.includes(word.replace(FLAG_NO, FLAG_YES));
+  const name = bareName(word.slice(FLAG.length, -FLAG_YES.length).split(/[.\]]/).at(-1) ?? "");
+  const isRefusal = NAMES.downFlag.test(name) || NAMES.leftOut.test(name);
+  return isRefusal && words.includes(word.replace(FLAG_YES, FLAG_NO));
 }
 
 /** Learns from an answer whose records were accepted. Returns the same object where nothing is new. */

@@ -37,7 +37,7 @@ function whole(words: string, { before = "", after = "" } = {}): RegExp {
 const OF = "(?:num|number|total|count)?(?:of)?";
 const RECORDS = "count|total|records|items|rows";
 const THINGS = "records?|items?|rows?|lines?";
-const ARTICLES = "skus?|keys?|ids?|articles?|products?";
+const ARTICLES = "skus?|keys?|ids?|articles?|products?|offers?|goods|positions?|variants?";
 
 /** The name of a count of such records: `accepted`, `num_of_accepted`, `acceptedRows`. */
 const count = (words: string) => whole(words, { before: OF, after: RECORDS });
@@ -71,7 +71,10 @@ export const NAMES = {
   failed:
     /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/,
   /** Lists and texts that may be about anything, and counts of these. */
-  warning: whole("warnings?|предупреждени[ея]", { before: OF, after: "count|total|list|text" }),
+  warning: whole("warnings?|problems?|issues?|notices|messages|предупреждени[ея]|замечани[ея]|проблемы", {
+    before: OF,
+    after: "count|total|list|text",
+  }),
   /** Counts of confirmed orders. */
   confirmed:
     /^(?:orders?|records?|items?)?(?:confirmed|acknowledged|accepted|processed|exported|подтверждено)(?:count|total|orders|records|items)?$/,
@@ -103,6 +106,10 @@ export const NAMES = {
     `${WORDS.verdict}|errors|errortext|errormessage|updated|created|processed|found|skipped|ignored|rejected|message|msg|reason|details?|warnings?|note`,
     { before: "is|was|has|http" },
   ),
+  /** Flags of an article, which say nothing of the request. */
+  articleFlag: /stock|avail|activ|visib|enabl|publish|sale|show|hidden|archiv|delet|preorder/,
+  /** The service's own id of a record: null where it knows none. */
+  recordId: /^(?:product|offer|item|article|goods?|record|internal|variant|товар)?(?:u?u?id|guid)$/,
   message: whole(WORDS.message),
   text: whole(`${WORDS.message}|details|reason|description|info|note|title|text|hint|warning|причина|описание`),
   /** Objects that wrap the answer's content. Those of `data` may also repeat a record. */

@@ -87,6 +87,12 @@ describe("what an answer says of one record of the request", () => {
       { stocks: [said("A-1", { level: { left: 5 } }), said("B-2", { level: { left: 8 } })] },
     ],
     ["OK", "OK, 1 warning: B-2 is unknown"],
+    [{ items: both({ exists: true }) }, { items: [said("A-1", { exists: true }), said("B-2", { exists: false })] }],
+    [
+      { items: both({ product_id: 7 }) },
+      { items: [said("A-1", { product_id: 7 }), said("B-2", { product_id: null })] },
+    ],
+    [{ items: both({ locked: false }) }, { items: [said("A-1", { locked: false }), said("B-2", { locked: true })] }],
   ])("stands out where it is not what is usual: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual(["B-2"]);
     expect(oddKeys(usual, usual)).toEqual([]);
@@ -103,6 +109,10 @@ describe("what an answer says of one record of the request", () => {
     ],
     [{ items: both({ stock: 3, id: 17 }) }, { items: [said("A-1", { stock: 3 }), said("B-2", { stock: 0, id: 4 })] }],
     [{ items: both({ error: null }) }, { items: both({ error: "" }) }],
+    [{ items: both({ in_stock: true }) }, { items: both({ in_stock: false }) }],
+    [{ items: both({ changed: true }) }, { items: both({ changed: false }) }],
+    [{ items: both({ cached: false }) }, { items: both({ cached: true }) }],
+    [{ items: both({ parent: 7 }) }, { items: both({ parent: null }) }],
     [
       { status: "ok", total: 2 },
       { status: "ok", total: 1 },
