@@ -7,6 +7,7 @@ import {
   SAYS_BY_NAMES,
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
+  SAYS_OTHERWISE,
   SAYS_PLAINLY,
 } from "./forms.ts";
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
@@ -23,6 +24,7 @@ const SAYS = [
   ...SAYS_BY_NAMES,
   ...SAYS_AS_USUAL,
   ...SAYS_PLAINLY,
+  ...SAYS_OTHERWISE,
 ];
 
 /** Must happen in both worlds; otherwise the simulation no longer covers it. */

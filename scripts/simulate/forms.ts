@@ -71,6 +71,7 @@ export interface Forms {
         | typeof SAYS_BY_NAMES
         | typeof SAYS_AS_USUAL
         | typeof SAYS_PLAINLY
+        | typeof SAYS_OTHERWISE
       )[number];
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
@@ -137,6 +138,9 @@ export const SAYS_AS_USUAL = ["taken", "ignored", "all or none"] as const;
 
 /** Forms that report it with a count that only former answers show to be one. */
 export const SAYS_PLAINLY = ["number", "words", "rows"] as const;
+
+/** Forms that report it in a sentence or with a value that no list of words contains; former answers show what is usual. */
+export const SAYS_OTHERWISE = ["sentence", "flags", "ids"] as const;
 
 /** Fields beside a list of the newest changes that omits others. */
 export const COUNTS = ["none", "total", "link"] as const;

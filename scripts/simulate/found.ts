@@ -15,6 +15,7 @@ import {
   SAYS_BY_NAMES,
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
+  SAYS_OTHERWISE,
   SAYS_PLAINLY,
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
@@ -91,6 +92,7 @@ const FOUND: readonly Found[] = [
   { tag: 0xb4a2, shares: { usual: 0.01, hostile: 0 }, draw: rowFails },
   { tag: 0xb5c3, shares: { usual: 0.02, hostile: 0 }, draw: endpointFails },
   { tag: 0x5ab8, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst(SAYS_BY_NAMES) },
+  { tag: 0x5ac9, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutOtherwise },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -121,6 +123,11 @@ function leftOut(answers: readonly Forms["importAnswer"][]): Found["draw"] {
 function leftOutAsUsual(random: Random, forms: Forms, world: WorldKind): Added | undefined {
   const isFirst = SAYS_BY_COUNTS.some((form) => form === forms.importAnswer);
   return isFirst ? undefined : leftOut(SAYS_AS_USUAL)(random, forms, world);
+}
+
+/** Only a form that nothing else has drawn is replaced. */
+function leftOutOtherwise(random: Random, forms: Forms, world: WorldKind): Added | undefined {
+  return AS_USUAL.has(forms.importAnswer) ? leftOut(SAYS_OTHERWISE)(random, forms, world) : undefined;
 }
 
 /** Several answers about one record, and about two, show what they count. */

@@ -80,6 +80,12 @@ function warningsOf(records: readonly ImportRecord[]): string[] {
   return records.flatMap(({ problem }, at) => (problem === undefined ? [] : [`Строка ${at + 1}: товар не найден`]));
 }
 
+/** No word in it says that something failed. */
+function sentenceOf(good: number, bad: number): string {
+  if (bad > 0) return "The storefront is in read-only mode";
+  return `${good} ${good === 1 ? "row" : "rows"} updated`;
+}
+
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
 
 /** The content of the site: the newest accepted record of each key, by feed. */
@@ -197,6 +203,8 @@ export class ImportedFeeds {
         return answerText(200, `Загружено строк: ${taken}`, TEXT_TYPE);
       case "rows":
         return answerText(200, JSON.stringify({ success: true, rows: taken }));
+      case "sentence":
+        return answerText(200, JSON.stringify({ success: true, message: sentenceOf(good, bad.length) }));
       case "lacking":
         return answerText(200, `Обновлено: ${good}, не найдено: ${bad.length}`, TEXT_TYPE);
       default:
@@ -218,6 +226,10 @@ export class ImportedFeeds {
         return JSON.stringify({
           results: records.map(({ sku, problem }) => ({ [name]: sku, status: problem === undefined ? 200 : 404 })),
         });
+      case "flags":
+        return JSON.stringify({ items: records.map(({ sku, problem }) => ({ [name]: sku, exists: !problem })) });
+      case "ids":
+        return JSON.stringify({ items: records.map(({ sku, problem }) => ({ [name]: sku, id: problem ? null : 7 })) });
       case "by-key":
         return JSON.stringify(
           Object.fromEntries(records.map(({ sku, problem }) => [sku, problem === undefined ? "OK" : "NOT_FOUND"])),

@@ -51,6 +51,9 @@ const IMPORT_ANSWER = z.enum([
   "number",
   "words",
   "rows",
+  "sentence",
+  "flags",
+  "ids",
 ]);
 
 /** The shape of order records. */
