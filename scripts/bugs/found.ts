@@ -1744,4 +1744,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "readRoot", find: 'says: NO_CONTENT, counts: "before"', replace: 'says: NO_CONTENT, counts: "never"' },
     "src/completeness/empty-form.ts",
   ),
+  tested(
+    "test/completeness/empty-list.test.ts",
+    "a text of what was left out of a batch means as little as other texts under its name",
+    { in: "findShortfall", find: "field.words === undefined || known.equal === 0", replace: "field.says" },
+    "src/completeness/plan-completeness.ts",
+  ),
+  tested(
+    "test/service/outcome/lost-words.test.ts",
+    "a word of failure counts as one whatever stands before it",
+    { in: "saysLost", find: "TEXTS.noneBefore, TEXTS.noneFirst", replace: "TEXTS.noneBefore" },
+    "src/service/outcome/partial-acceptance.ts",
+  ),
 ];

@@ -35,6 +35,12 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
     part("skipped"),
   ),
   hostile(
+    "a text of what was left out of a batch overlooked",
+    "src/completeness/list-metadata.ts",
+    ["const isMessage = isBeside &&", "const isMessage = !isBeside &&"],
+    part("message"),
+  ),
+  hostile(
     "ids beside a batch overlooked",
     "src/completeness/orders-beside-list.ts",
     ["if (!this.#isSettled(fresh)) missing.push(field);", "if (!this.#isSettled([])) missing.push(field);"],

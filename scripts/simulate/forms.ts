@@ -156,7 +156,7 @@ export const LINKS = [
   "http://127.0.0.1:8080/1c/orders",
 ] as const;
 
-export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped"] as const;
+export const BESIDE = ["nothing", "total", "number", "lines", "ids", "partial", "skipped", "message"] as const;
 
 /** Whether its timestamps have a zone. */
 export function namesZone({ timestamps }: Pick<Forms, "timestamps">): boolean {

@@ -614,7 +614,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#imports.delete(sent.number);
     const isTrue = told.kind === "answer" && told.isTrue;
     if (isTrue && effect !== undefined) this.pushes.onTold(effect);
-    if (isTrue && (effect === undefined || effect.rejected.length === 0) && !told.body.includes('"message"'))
+    if (isTrue && (effect === undefined || effect.rejected.length === 0) && !/"message":(?!"OK")/.test(told.body))
       this.#accepted.set(placeOf(sent.route), (this.#accepted.get(placeOf(sent.route)) ?? 0) + 1);
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);

@@ -6,7 +6,11 @@ import { type JsonPath, resolvePath } from "../answers/json-path.ts";
 import { elementsInSlices, kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
 import { readOrderId } from "../answers/uuid.ts";
+import { shortWords } from "../messages/inert-text.ts";
 import { type OrderMapping, readRecordId, VALUE_FIELDS } from "../records/order-mapping.ts";
+import { findLostWords } from "../service/outcome/partial-acceptance.ts";
+import { isNothing } from "../service/outcome/reported-errors.ts";
+import { NAMES, TEXTS } from "../service/outcome/vocabulary.ts";
 import { readBesideEmpty } from "./empty-form.ts";
 import { placeIn, totalsOf } from "./list-totals.ts";
 import {
@@ -48,11 +52,6 @@ const EXPLAINED_MAX = 1_000;
 
 /** For these, `false` does. */
 const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
-/** They describe records that are not in the list. */
-const LEFT_OUT_NAME =
-  /^(?:(?:orders?|records?|items?)?(?:skipped|omitted|deferred|postponed|failed|unavailable|leftout|notloaded)(?:orders?|records?|items?)?|errors?|пропущено|отложено)$/;
-/** They may refer to anything. */
-const WARNING_NAME = /^(?:warnings?|notices?|предупреждения)$/;
 /** They state that more follows. */
 const MORE_FLAG =
   /^(?:(?:has|is|there(?:is|are)?)?(?:more|next)(?:page|pages|data|items|results|records|orders)?|truncated|istruncated|incomplete|естьеще|ещё|еще)$/;
@@ -111,14 +110,15 @@ export function* readMetadataInSlices(
     }
     const related = readRelated(bytes, span, place);
     if (related !== undefined && fields.length < FIELDS_MAX) fields.push(related);
+    const parent = { isElement, isBeside: !isElement && isAround(place, list) };
     const { pages, ...shown } = isElement ? NOT_SHOWN : readPages(bytes, span, place);
     if (pages !== undefined && fields.length < FIELDS_MAX) fields.push(pages);
     someMember(bytes, span, ({ key, value }) => {
       if (skipped.has(value.start) || key.length > NAME_MAX) return false;
       if (shown.hasPageSize === true && key === "size") return false;
       const at = placeIn(place, key);
-      const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at });
-      if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(leftOut);
+      const leftOut = readLeftOut(bytes, value, { name: plainOf(key), place: at, ...parent });
+      if (leftOut !== undefined && fields.length < FIELDS_MAX) fields.push(hideIn(leftOut, hideSecrets));
       if (isContainer(bytes, value)) {
         if (depth < DEPTH_MAX && waiting.length < PLACES_MAX)
           waiting.push({ span: value, place: at, depth: depth + 1, isElement });
@@ -260,15 +260,45 @@ function readField(
   return { kind: "more", place, says: kind === "object" ? true : !isNothing, isClear: false, ...linkOf(bytes, value) };
 }
 
-/** Fields which state that records were left out of a batch: a list or an object with content, a number, a text. */
+/**
+ * Fields which state that records were left out of a batch: a list or an object with content, a number, a text. Warnings
+ * and messages may be about anything, so their words decide.
+ */
 function readLeftOut(
   bytes: Buffer,
   value: Span,
-  { name, place }: { name: string; place: string },
+  { name, place, isElement, isBeside }: { name: string; place: string; isElement: boolean; isBeside: boolean },
 ): MetadataField | undefined {
-  const isClear = LEFT_OUT_NAME.test(name) || REST_PLACE.test(place);
-  if (!isClear && !WARNING_NAME.test(name)) return undefined;
-  const text = value.end - value.start > NAME_MAX ? "…" : textOf(bytes, value).replace(/\s/g, "");
-  const says = !["[]", "{}", "0", "null", "false", '""', "[null]"].includes(text);
-  return { kind: "omitted", place, says, isClear, ...(REST_PLACE.test(place) && linkOf(bytes, value)) };
+  const isNamed = NAMES.leftOutOrders.test(name) || REST_PLACE.test(place);
+  const isWarning = NAMES.warning.test(name);
+  const isMessage = isBeside && NAMES.text.test(name) && /^(?:string|array)$/.test(kindOf(bytes, value));
+  const words = !isNamed && ((isWarning && !isElement) || isMessage) ? findLostWords(bytes, value) : undefined;
+  if (!isNamed && !isWarning && words === undefined) return undefined;
+  const isClear = isNamed || words !== undefined;
+  const link = REST_PLACE.test(place) ? linkOf(bytes, value) : {};
+  return {
+    kind: "omitted",
+    place,
+    says: saysSome(bytes, value),
+    isClear,
+    ...link,
+    ...(words !== undefined && { words }),
+  };
+}
+
+function saysSome(bytes: Buffer, value: Span): boolean {
+  if (value.end - value.start > NAME_MAX) return true;
+  const isNone = kindOf(bytes, value) === "string" && TEXTS.notAny.test(stringOf(bytes, value));
+  return !isNone && !isNothing(bytes, value) && textOf(bytes, value).replace(/\s/g, "") !== "[null]";
+}
+
+/** Before it is shortened: a part of a secret cannot be recognised. */
+function hideIn(field: MetadataField, hideSecrets: (text: string) => string): MetadataField {
+  return field.words === undefined ? field : { ...field, words: shortWords(hideSecrets(field.words)) };
+}
+
+/** Whether the list is in the object at this place, or it is an envelope: other objects are data of the shop. */
+function isAround(place: string, list: JsonPath): boolean {
+  if (list.text.startsWith(`$.${place}.`)) return true;
+  return place === "" || place.split(".").every((name) => NAMES.envelopeOfCounts.test(plainOf(name)));
 }

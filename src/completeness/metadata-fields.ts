@@ -20,6 +20,8 @@ export interface MetadataField {
   isClear: boolean;
   /** The ids in records, a list of ids, or records that were left out. */
   ids?: readonly string[];
+  /** What a text says of records that were left out. */
+  words?: string;
   /** The number of elements of the list itself that have no content. */
   empty?: number;
   /** The link to the next page, where that is a text. */
@@ -80,7 +82,8 @@ export function keyOf({ kind, place }: MetadataField): string {
 export function describeFields(fields: readonly MetadataField[]): string {
   return fields
     .slice(0, TOLD_MAX)
-    .map(({ kind, place, count, ids }) => {
+    .map(({ kind, place, count, ids, words }) => {
+      if (words !== undefined) return `${place}: "${words}"`;
       if (kind === "records") return `${place} [{…}]`;
       if (kind === "ids") return `${place} [${ids?.length ?? 0}]`;
       return count === undefined || kind === "pages" ? place : `${place} = ${count}`;

@@ -130,7 +130,8 @@ export function findShortfall(learned: LearnedMetadata, { fields, size }: ListMe
   if (size === 0) return [];
   return fields.filter((field) => {
     const known = learned.known[keyOf(field)];
-    if (known?.state === "free") return false;
+    // Other texts under the same name may have no meaning.
+    if (known?.state === "free" && (field.words === undefined || known.equal === 0)) return false;
     if (isPartFlag(field)) return field.says;
     if (field.kind === "omitted")
       return field.says && (field.isClear || known?.state === "falls" || known?.isShort === true);

@@ -86,6 +86,8 @@ function besideList(orders: readonly StoredOrder[], size: number, options: Sandb
       return at("partial", false);
     case "skipped":
       return at("skipped", []);
+    case "message":
+      return at("message", "OK");
   }
 }
 

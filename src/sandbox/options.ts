@@ -200,9 +200,11 @@ const OPTIONS = group({
   batchTwice: z.enum(["no", "equal", "older"]).default("no"),
   /**
    * The property beside the list of a batch: the number of its records, as `total` or under a name without a meaning;
-   * the number of their lines; their ids; a flag that nothing is missing; a list of records left out, empty.
+   * the number of their lines; their ids; a flag that nothing is missing; a list of records left out, empty; a text.
    */
-  batchBeside: z.enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped"]).default("nothing"),
+  batchBeside: z
+    .enum(["nothing", "total", "number", "lines", "ids", "partial", "skipped", "message"])
+    .default("nothing"),
   /** Each delivery of a batch has a new name; all its names can be confirmed. */
   batchLeases: z.boolean().default(false),
   /**

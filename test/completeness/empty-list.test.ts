@@ -153,6 +153,8 @@ describe("a batch whose answer says that it is not whole", () => {
     ["the token of the next page", { count: 2, nextPageToken: "abc" }],
     ["a flag of the whole", { count: 2, complete: false }],
     ["a warning where there was none before", { count: 2, warnings: ["3 orders could not be loaded"] }],
+    ["a message of what was left out", { count: 2, message: "Заказ 1003 не выгружен" }],
+    ["a list of messages", { count: 2, meta: { messages: [{ text: "1 order could not be exported" }] } }],
   ])("is stored, and not confirmed until it is: %s", async (_name, beside) => {
     const { t, serve } = await startCounted();
     const ids = createOrders(t, 2);
@@ -187,6 +189,11 @@ describe("a batch whose answer says that it is not whole", () => {
     ["the only page, counted from 0", { page: 0, pages: 1 }],
     ["the last page, counted from 0", { page: 0, last_page: 0 }],
     ["nothing left out", { skipped: [], failed: 0, notes: ["none"] }],
+    ["texts that nothing was left out", { skipped: "none", warnings: ["0 orders skipped"], message: "No errors" }],
+    [
+      "texts in what is data of the shop",
+      { shop: { description: "Missing since May" }, couriers: [{ note: "failed" }] },
+    ],
   ])("is whole beside %s", async (_name, beside) => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
     const records = createOrders(t, 1).map((id) => t.sandbox.service.newestText(id));
@@ -194,6 +201,28 @@ describe("a batch whose answer says that it is not whole", () => {
     t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
     await t.run("orders");
     expect(confirmBodies(t).some((text) => text?.includes("b-1"))).toBe(true);
+  });
+
+  const LOST = "order 1003 skipped: no delivery address";
+  itSome(1)<[string, object, object]>([
+    ["a warning from the first batch on", {}, { warnings: [LOST] }],
+    ["a warning after others that mean nothing", { warnings: ["deprecated"] }, { warnings: ["deprecated", LOST] }],
+    ["a message after others that mean nothing", { message: "2 orders" }, { message: LOST }],
+  ])("is not confirmed beside %s, until a person says that it means nothing", async (_name, before, beside) => {
+    const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "batch_id" } } });
+    const poll = async (batch: string, more: object) => {
+      const records = createOrders(t, 1).map((id) => t.sandbox.service.newestText(id));
+      const body = `{"batch_id":"${batch}","orders":[${records.join(",")}],${JSON.stringify({ ...more, page: 1 }).slice(1)}`;
+      t.sandbox.faults.add({ match: { path: "orders" }, do: { kind: "raw", contentType: "application/json", body } });
+      const { error } = await t.run("orders");
+      return { error, isConfirmed: confirmBodies(t).some((text) => text?.includes(batch)) };
+    };
+    if (Object.keys(before).length > 0)
+      expect(await poll("b-before", before)).toEqual({ error: null, isConfirmed: true });
+    const held = { error: { code: "answer_shape", message: expect.stringContaining(LOST) }, isConfirmed: false };
+    expect(await poll("b-short", beside)).toMatchObject(held);
+    t.bridge.store.write(() => acceptMetadata(t.bridge.store, "orders"));
+    expect(await poll("b-next", beside)).toEqual({ error: null, isConfirmed: true });
   });
 
   itWhole("is whole beside the number of all that waits, which was never that of its orders", async () => {

@@ -591,7 +591,7 @@ function withoutValue(text: string, { ageMs }: Lie): string {
 
 const ORDERS = '"orders":[';
 
-/** Without the last record of a list of several; a flag says so, a list of what was left out names it, and a count stays what it was. */
+/** Without the last record of a list of several; a flag or a text says so, a list of what was left out names it, and a count stays what it was. */
 function withoutLast(text: string): string {
   const from = text.indexOf(ORDERS) + ORDERS.length;
   if (from < ORDERS.length) return text;
@@ -609,7 +609,10 @@ function withoutLast(text: string): string {
   const [, id = "null"] = /"order_id":("[^"]*")/.exec(text.slice(cut, end)) ?? [];
   const rest = `${text.slice(0, cut)}${text.slice(end - 1)}`;
   if (isExplained(rest)) return text;
-  return rest.replace('"partial":false', '"partial":true').replace('"skipped":[]', `"skipped":[${id}]`);
+  return rest
+    .replace('"partial":false', '"partial":true')
+    .replace('"skipped":[]', `"skipped":[${id}]`)
+    .replace('"message":"OK"', '"message":"1 order could not be exported"');
 }
 
 /** By chance the number whose name says nothing is that of the lines that are left, or of what is sold with them. */

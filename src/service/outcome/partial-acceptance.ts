@@ -77,10 +77,46 @@ function isLeftOut(body: Buffer, { key, value }: { key: string; value: Span }): 
   const isWarning = NAMES.warning.test(name);
   if ((!isWarning && !NAMES.leftOut.test(name)) || isNothing(body, value)) return false;
   const kind = kindOf(body, value);
-  const text = kind === "string" ? headOf(body, value, TEXT_BYTES) : textOf(body, value).slice(0, TEXT_BYTES);
+  const text = textIn(body, value);
   if (kind === "number" || (kind === "string" && /^\s*\d*\s*$/.test(text))) return isWarning && Number(text) > 0;
   if (kind === "string" && TEXTS.notAny.test(text)) return false;
   return isWarning ? readFailureWords(text) !== undefined || hasFailed(text) : true;
+}
+
+/** Of a list of texts. */
+const LIST_BYTES = 10 * TEXT_BYTES;
+/** Of a longer text only the sentence is shown. */
+const SHOWN_MAX = 200;
+const ESCAPED = /\\u([\da-f]{4})/gi;
+
+/** A string, or the texts in another value as JSON. */
+function textIn(body: Buffer, value: Span): string {
+  if (kindOf(body, value) === "string") return headOf(body, value, TEXT_BYTES);
+  const json = body.toString("utf8", value.start, Math.min(value.end, value.start + LIST_BYTES));
+  return json.replace(ESCAPED, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/**
+ * The text, or of a longer text the sentence, which says that records were left out, without a "no" or
+ * a 0 beside it.
+ * @param value a text, or a list or an object with texts
+ */
+export function findLostWords(body: Buffer, value: Span): string | undefined {
+  const text = textIn(body, value);
+  const found = segmentsOf(plain("", text)).find(saysLost);
+  return found !== undefined && text.length <= SHOWN_MAX ? text : found;
+}
+
+function saysLost(segment: string): boolean {
+  const text = segment.replaceAll("_", " ").replace(TEXTS.notFound, " ");
+  if (countsAt(text, TEXTS.lost).includes(0)) return false;
+  return text.matchAll(TEXTS.lost).some(({ index, 0: word }) => {
+    const before = text.slice(0, index);
+    return (
+      ![TEXTS.noneBefore, TEXTS.noneFirst].some((none) => none.test(before)) &&
+      !TEXTS.noErrorsLeft.test(text.slice(index + word.length))
+    );
+  });
 }
 
 /** A word of failure or absence, without a 0 beside it. */

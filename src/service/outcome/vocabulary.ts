@@ -18,7 +18,7 @@ const WORDS = {
   skippedRu: "пропущен[оы]?",
   missing: "missing|absent|unknown|unmatched|unrecogni[sz]ed",
   /** After "not". */
-  done: "found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded",
+  done: "found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded|exported",
   state: "status|state|result|outcome|статус|результат",
   verdict:
     "status|state|code|result|outcome|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done",
@@ -27,7 +27,7 @@ const WORDS = {
 };
 
 /** Refused and missing records in a text; of Russian words the endings vary. */
-const REFUSED = r`not ?(?:${WORDS.done})|${WORDS.missing}|nonexistent|fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|не ?(?:найден|обновл|принят|обработан|загру[жз]|сохран|записан|распозна|опозна|сопостав|импортир)\p{L}*|отсутству\p{L}*|неизвестн\p{L}*|не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|ошиб\p{L}*|сбо[йяюеи]\p{L}*|неверн\p{L}*|некорректн\p{L}*`;
+const REFUSED = r`not ?(?:${WORDS.done})|could ?n[o']t|can ?not|can't|unable to|${WORDS.missing}|nonexistent|fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|не ?(?:найден|обновл|принят|обработан|загру[жз]|выгру[жз]|сохран|записан|распозна|опозна|сопостав|импортир|экспортир|передан)\p{L}*|отсутству\p{L}*|неизвестн\p{L}*|не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|ошиб\p{L}*|сбо[йяюеи]\p{L}*|неверн\p{L}*|некорректн\p{L}*`;
 
 /** These words and no others, between an optional beginning and an optional end. */
 function whole(words: string, { before = "", after = "" } = {}): RegExp {
@@ -38,6 +38,7 @@ const OF = "(?:num|number|total|count)?(?:of)?";
 const RECORDS = "count|total|records|items|rows";
 const THINGS = "records?|items?|rows?|lines?";
 const ARTICLES = "skus?|keys?|ids?|articles?|products?|offers?|goods|positions?|variants?";
+const LEFT_OUT = `${WORDS.skipped}|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|${WORDS.missing}|unprocessed|not(?:${WORDS.done})|errors?|${WORDS.skippedRu}|пропущенные|проигнорирован[оы]|отклонен[оы]|отброшен[оы]|неизвестн(?:о|ы|ые)|отсутству(?:ет|ют|ющие)|не(?:найден|принят|обновлен|обработан|загружен|выгружен|сохранен|распознан|сопоставлен)(?:о|ы|ные)`;
 
 /** The name of a count of such records: `accepted`, `num_of_accepted`, `acceptedRows`. */
 const count = (words: string) => whole(words, { before: OF, after: RECORDS });
@@ -59,9 +60,14 @@ export const NAMES = {
   /** Accepted records beside a count of all. They may also be flags. */
   good: whole("ok|success|successful|successfully|good|valid|done|completed?|passed|успешно", { after: RECORDS }),
   /** Counts, lists and texts of what was not accepted. */
-  leftOut: whole(
-    `${WORDS.skipped}|excluded|discarded|failed|failures?|refused|declined|rejected|invalid|${WORDS.missing}|unprocessed|not(?:${WORDS.done})|errors?|${WORDS.skippedRu}|пропущенные|проигнорирован[оы]|отклонен[оы]|отброшен[оы]|неизвестн(?:о|ы|ые)|отсутству(?:ет|ют|ющие)|не(?:найден|принят|обновлен|обработан|загружен|сохранен|распознан|сопоставлен)(?:о|ы|ные)`,
-    { before: `${OF}(?:${THINGS}|${ARTICLES})?`, after: `count|total|${THINGS}|${ARTICLES}|list` },
+  leftOut: whole(LEFT_OUT, {
+    before: `${OF}(?:${THINGS}|${ARTICLES})?`,
+    after: `count|total|${THINGS}|${ARTICLES}|list`,
+  }),
+  /** The same of a batch of orders. */
+  leftOutOrders: whole(
+    `${WORDS.skipped}|excluded|discarded|deferred|postponed|failed|rejected|unavailable|leftout|not(?:loaded|exported|included|sent)|errors?|${WORDS.skippedRu}|пропущенные|не(?:загружен|выгружен)(?:о|ы|ные)|отложен[оы]`,
+    { before: `${OF}(?:orders?|${THINGS})?`, after: `count|total|orders?|${THINGS}|ids?|list` },
   ),
   /** Counts that may also count unchanged records where nothing else is counted. */
   leftOutOrSame: whole(`${WORDS.skipped}|${WORDS.skippedRu}`, {
@@ -71,7 +77,7 @@ export const NAMES = {
   failed:
     /^(?:is|has|num|number|numberof|total|count|countof)?(?:failed|failures?|rejected|refused|invalid|declined|denied|notaccepted|notsaved|notapplied)(?:count|total|records|items|rows|keys|ids|skus)?$/,
   /** Lists and texts that may be about anything, and counts of these. */
-  warning: whole("warnings?|problems?|issues?|notices|messages|предупреждени[ея]|замечани[ея]|проблемы", {
+  warning: whole("warnings?|problems?|issues?|notices?|messages|предупреждени[ея]|замечани[ея]|проблемы", {
     before: OF,
     after: "count|total|list|text",
   }),
@@ -111,7 +117,9 @@ export const NAMES = {
   /** The service's own id of a record: null where it knows none. */
   recordId: /^(?:product|offer|item|article|goods?|record|internal|variant|товар)?(?:u?u?id|guid)$/,
   message: whole(WORDS.message),
-  text: whole(`${WORDS.message}|details|reason|description|info|note|title|text|hint|warning|причина|описание`),
+  text: whole(
+    `${WORDS.message}|messages|details|reason|description|info|notes?|title|text|hint|warning|сообщения|причина|описание`,
+  ),
   /** Objects that wrap the answer's content. Those of `data` may also repeat a record. */
   envelope: whole(WORDS.envelope),
   data: /^(?:data|body|payload)$/,
@@ -172,6 +180,11 @@ export const TEXTS = {
   noneBefore: /(?:^|[^\p{L}\d])(?:no|not|without|zero|0|нет|без|не было)[ _-]*$/iu,
   noneAfter:
     /^(?:[ _-]*\p{L}+){0,2}["']?\s*[:=-]\s*(?:""|''|["']?(?:0+(?![\d.])|none|no|null|nil|false|нет|\[\s*\]|\{\s*\}))/iu,
+  /** The same at the beginning of a sentence: `no orders were`. */
+  noneFirst: /^[^\p{L}\d]*(?:no|none|nothing|zero|ни)(?:[ _-]+\p{L}+){0,4}[ _-]*$/iu,
+  /** The same with a verb: `ошибок не обнаружено`. */
+  notFound:
+    /(?<!\p{L})(?:(?:errors?|failures?) (?:(?:was|were) )?not (?:found|detected)|(?:ошибок|сбоев|отказов|пропусков|(?:пропущ|отклон|отлож|исключ)[её]нных)(?: \p{L}+)? (?:нет|не (?:было|найдено|обнаружено|выявлено|возникло)))(?!\p{L})/giu,
   /** An HTTP status: alone, with its reason, or labelled as one. A mere number may be a count. */
   httpError:
     /^[^\p{L}\d]*[45]\d\d[^\p{L}\d]*$|(?<!\p{L})(?:http|status|code|код|статус)[ \t:=/\d.]*[ :=/][45]\d\d(?!\d)|^[^\p{L}\d]*[45]\d\d[ :-]+(?:conflict|gone|payment)/iu,
@@ -182,7 +195,8 @@ export const TEXTS = {
     /^[^\p{L}\d]*(?:unauthori[sz]ed|unauthenticated|forbidden|(?:access|permission) denied|not (?:allowed|authori[sz]ed|accepted|saved)|bad (?:request|gateway)|(?:service|temporarily) unavailable|gateway time-?out|too many (?:requests|connections)|rejected|refused|denied|could not|cannot|can't|unable to|invalid)(?![\p{L}\d])(.*)/iu,
   no: /^\W*(?:no|nok|ko|not ok|false)\W*$/i,
   /** Follows the word for an error where there was none: `Errors: 0`. */
-  noErrorsLeft: /^(?:[ \t]+\p{L}+){0,2}[\s:=-]*(?:none|no|null|nil|0+)\s*(?:[,;.\r\n]|$)/iu,
+  noErrorsLeft:
+    /^(?:[ \t]+\p{L}+){0,2}["']?[\s:=-]*["']?(?:none|no|null|nil|нет|false|0+|\[\s*\]|\{\s*\})[\s"'\]}]*(?:[,;.\r\n]|$)/iu,
   /** A delay: beside a yes it means that it is not accepted yet. */
   putOff:
     /(?<![\p{L}\d_])(?:until|later|soon|works|postponed|deferred|delayed|paused|suspended|migrat\p{L}*|upgrad\p{L}*|регламент\p{L}*|работы|работ|позже|позднее|приостановлен\p{L}*|отложен\p{L}*|временно)(?![\p{L}\d_])/iu,
@@ -191,7 +205,12 @@ export const TEXTS = {
     /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu,
   /** Refused, missing and skipped records; a bare count of skipped ones may be of unchanged records. */
   failed: new RegExp(
-    r`(?<![\p{L}\d_])(?:${REFUSED}|${WORDS.skipped}|пропу(?:щен|ск)\p{L}*|проигнорирован\p{L}*|потерян\p{L}*)(?![\p{L}\d_])`,
+    r`(?<![\p{L}\d_])(?:${REFUSED}|${WORDS.skipped}|left out|excluded|postponed|deferred|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*)(?![\p{L}\d_])`,
+    "giu",
+  ),
+  /** Orders that are not in their batch. What is wrong with an order that is there has other words. */
+  lost: new RegExp(
+    r`(?<![\p{L}\d_])(?:${WORDS.skipped}|left out|excluded|postponed|deferred|failed|(?:not|could ?n[o']t|can ?not|can't|unable to)(?: be)? (?:export|load|read|serial|includ|sen[dt]|transfer|writ|process|generat|prepar|deliver)\p{L}*|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*|не ?(?:выгру[жз]|загру[жз]|передан|экспортир|обработан|сформирован|прочитан|отправлен|включ[её]н)\p{L}*|не удалось)(?![\p{L}\d_])`,
     "giu",
   ),
   /** Unchanged records, which a count of changes does not include. */
@@ -202,7 +221,7 @@ export const TEXTS = {
   counted:
     /(?<!\p{L})(?:updat|process|accept|import|sav|stor|creat|insert|load|receiv|appl|writ|complet|succe|done|ok|progress|обновл|обработ|принят|импорт|сохран|созда|загру|получ|запис|успе|готов|выполн|прогресс)\p{L}*/iu,
   /** `0 of 4`, `none` */
-  notAny: /^\P{L}*0(?!\d)|^[^\p{L}\d]*(?:no|none|zero|нет)[^\p{L}\d]*$/iu,
+  notAny: /^[^\p{L}\d]*0(?!\d)|^[^\p{L}\d]*(?:no|none|zero|нет)[^\p{L}\d]*$/iu,
   none: /(?<!\p{L})(?:no|not|none|without|zero|нет|без|ни)(?!\p{L})/iu,
 };
 
