@@ -166,6 +166,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   ),
   {
     ...one(
+      "another sentence than the usual one counts as accepted",
+      "src/service/outcome/usual-texts.ts",
+      "if (usual.times < USUAL_TIMES) return undefined;",
+      "if (usual.times < USUAL_TIMES + 1) return undefined;",
+    ),
+    draws: { forms: { importAnswer: ["sentence"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
+      "flags and ids of a record overlooked",
+      "src/service/outcome/record-reports.ts",
+      "return flags.slice(0, FLAGS_MAX);",
+      "return flags.slice(0, FLAGS_MAX - 4);",
+    ),
+    draws: { forms: { importAnswer: ["flags", "ids"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
       "a list of what was left out overlooked in the first answers",
       "src/service/outcome/partial-acceptance.ts",
       "if (isLeftOut(body, member))",
@@ -1451,7 +1469,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/service/outcome/record-reports.test.ts",
     "a flag that was always true and is false now is not noticed",
-    { in: "isOdd", find: "return word.endsWith(FLAG_NO) &&", replace: "return false &&" },
+    { in: "isOddFlag", find: "return words.includes(word.replace(FLAG_NO", replace: "return words.includes(\"\") && words.includes(word.replace(FLAG_NO" },
     "src/service/outcome/usual-reports.ts",
   ),
   tested(
