@@ -1469,7 +1469,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/service/outcome/record-reports.test.ts",
     "a flag that was always true and is false now is not noticed",
-    { in: "isOddFlag", find: "return words.includes(word.replace(FLAG_NO", replace: "return words.includes(\"\") && words.includes(word.replace(FLAG_NO" },
+    {
+      in: "isOddFlag",
+      find: "return words.includes(word.replace(FLAG_NO",
+      replace: 'return words.includes("") && words.includes(word.replace(FLAG_NO',
+    },
     "src/service/outcome/usual-reports.ts",
   ),
   tested(

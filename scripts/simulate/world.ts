@@ -614,7 +614,11 @@ export class World implements Scene, Line, CommitHooks {
     this.#imports.delete(sent.number);
     const isTrue = told.kind === "answer" && told.isTrue;
     if (isTrue && effect !== undefined) this.pushes.onTold(effect);
-    if (isTrue && (effect === undefined || effect.rejected.length === 0) && !/"message":(?!"OK")/.test(told.body))
+    if (
+      isTrue &&
+      (effect === undefined || effect.rejected.length === 0) &&
+      !/"message":(?!"(?:OK|\d+ rows? updated)")/.test(told.body)
+    )
       this.#accepted.set(placeOf(sent.route), (this.#accepted.get(placeOf(sent.route)) ?? 0) + 1);
     this.orders.onTold(sent, told);
     this.position.onTold(sent, told);

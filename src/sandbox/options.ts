@@ -294,7 +294,8 @@ const OPTIONS = group({
    * `good`: how many were accepted, beside the number of all; `taken`: how many were received and accepted; `ignored`:
    * how many were not accepted; `all or none`: as `taken`, for a request that is accepted as a whole or not at all;
    * `number`, `words`, `rows`: how many were accepted, as a number alone, at the end of a text, and under a name without
-   * a meaning.
+   * a meaning; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`: a list of all, with `exists`,
+   * and with an id or `null`.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**
