@@ -60,6 +60,17 @@ describe("an order that cannot be read", () => {
     expect(owedOfShop()).toEqual([]);
   });
 
+  it("is read before others where its change calls it cancelled", async () => {
+    const test = await startFollowed(5);
+    const asked = () => test.sandbox.ledger.ofKind("snapshot").map(({ path }) => path.split("/").at(-1));
+    for (const id of test.ids) test.change(id, { status: "paid" });
+    const last = test.ids.at(-1) as string;
+    test.change(last, { status: "cancelled" });
+    await test.poll();
+    expect(asked()[0]).toBe(last);
+    expect(new Set(asked())).toEqual(new Set(test.ids));
+  });
+
   it("waits as long as it was asked, and lets the others wait a minute at most", async () => {
     const test = await startWithIll(3);
     const [bad, good] = test.ids as [string, string];

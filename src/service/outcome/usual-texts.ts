@@ -60,7 +60,7 @@ export function findUnusualText(usual: UsualTexts, texts: Texts): string | undef
 
 /** @param known the usual texts at its place; empty where there usually is none */
 function isAlike(known: readonly string[], text: string): boolean {
-  if (known.includes(text)) return true;
+  if (known.includes(text) || TEXTS.allSame.test(text)) return true;
   if (deniesAnything(text) && !known.some(deniesAnything)) return false;
   if (known.length === 0 || VALUES.yes.test(text) || TEXTS.accepted.test(text)) return true;
   const usual = new Set(known.flatMap(stemsOf));

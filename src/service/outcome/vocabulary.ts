@@ -208,6 +208,9 @@ export const TEXTS = {
     r`(?<![\p{L}\d_])(?:${REFUSED}|${WORDS.skipped}|left out|excluded|postponed|deferred|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*)(?![\p{L}\d_])`,
     "giu",
   ),
+  /** The whole text says that nothing differs: `No changes`, `Остатки не изменились`. An order's status that has not changed was refused. */
+  allSame:
+    /^(?:[^\p{L}]*(?<!\p{L})(?:no|not|none|nothing|without|unchanged|chang\p{L}*|modif\p{L}*|same|already|up|to|date|for|of|in|the|all|is|are|was|were|has|have|been|rows?|records?|items?|products?|stocks?|prices?|data|нет|не|ничего|без|измен\p{L}*|актуальн\p{L}*|уже|все|был\p{L}*|остат\p{L}*|цен\p{L}*|товар\p{L}*|позици\p{L}*|запис\p{L}*|строк\p{L}*|данны\p{L}*)(?!\p{L}))+[^\p{L}]*$/iu,
   /** Orders that are not in their batch. What is wrong with an order that is there has other words. */
   lost: new RegExp(
     r`(?<![\p{L}\d_])(?:${WORDS.skipped}|left out|excluded|postponed|deferred|failed|(?:not|could ?n[o']t|can ?not|can't|unable to)(?: be)? (?:export|load|read|serial|includ|sen[dt]|transfer|writ|process|generat|prepar|deliver)\p{L}*|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*|не ?(?:выгру[жз]|загру[жз]|передан|экспортир|обработан|сформирован|прочитан|отправлен|включ[её]н)\p{L}*|не удалось)(?![\p{L}\d_])`,

@@ -67,6 +67,18 @@ export class AskingRecord {
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
 
+  /** Reads that a cancellation announces come before others that have not failed: what is cancelled is not to be shipped. */
+  cancelledFirst(due: readonly QueuedRead[]): readonly QueuedRead[] {
+    const isFirst = (queued: QueuedRead) => queued.attempts === 0 && this.#isCalledCancelled(queued);
+    const { first = [], others = [] } = Object.groupBy(due, (queued) => (isFirst(queued) ? "first" : "others"));
+    return [...first, ...others];
+  }
+
+  #isCalledCancelled(queued: QueuedRead): boolean {
+    const status = this.#reader.askedBy(queued, "status");
+    return status !== null && stateOfStatus(status, this.#rules.plan).isCancelled;
+  }
+
   /**
    * The change calls the order cancelled, but the answer for the same version does not: this is reported, because a
    * person must decide.
@@ -76,7 +88,7 @@ export class AskingRecord {
     const { plan } = this.#rules;
     if (queued.source !== "update" || answer.isCached) return;
     const told = this.#reader.askedBy(queued, "status");
-    if (told === null || !stateOfStatus(told, plan).isCancelled) return;
+    if (told === null || !this.#isCalledCancelled(queued)) return;
     const status = this.#reader.valuesOf(answer)?.status ?? null;
     if (status === null || stateOfStatus(status, plan).isCancelled) return;
     if (isStrictlyNewer(this.#reader.timestampOf(answer), this.timestampOf(queued), this.#timezone)) return;

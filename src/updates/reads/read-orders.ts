@@ -44,6 +44,8 @@ import { noteRemoved } from "./set-back.ts";
 import { takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
+/** A service that answers few requests may take many passes for these. */
+const READS_EXAMINED = 1_000;
 /** After so many answers older than the known version the change list is asked for it; before `CANCELLED_TRIES`. */
 const BEHIND_TRIES = 3;
 /** A little longer than the time that an order must be missing, because `Date` has whole seconds. */
@@ -131,7 +133,8 @@ export class ReadOrders {
 
   async #readDue(pass: Pass): Promise<void> {
     const { store } = this.#context;
-    for (const queued of loadDueReads(store, this.#now(), READS_PER_PASS)) {
+    const due = loadDueReads(store, this.#now(), READS_EXAMINED);
+    for (const queued of this.#asking.cancelledFirst(due).slice(0, READS_PER_PASS)) {
       if (this.#context.isStopping()) return;
       if (await this.#readOne(queued, pass)) continue;
       await this.#putAside(pass, "ill");

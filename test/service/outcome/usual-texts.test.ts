@@ -24,6 +24,9 @@ describe("a text where all first answers had another one", () => {
     ["статус изменён", "статус не изменён: заказ открыт менеджером"],
     ["status changed", "order is being edited by a manager"],
     ["ok", "wait until the order is unlocked"],
+    ["rows updated", "rows not updated"],
+    ["статус изменён", "статус не изменён"],
+    ["status changed", "the order is not changed"],
     [undefined, "товар … не найден"],
     [undefined, "import deferred"],
   ])("%s → %s is unusual", (usual, text) => {
@@ -39,6 +42,11 @@ describe("a text where all first answers had another one", () => {
     ["import finished, no errors", "import finished, 0 rows, no errors"],
     ["остатки обновлены", "обновлено позиций: 0"],
     ["the request was queued as job 0", "the request was queued as job 0-0"],
+    ["stocks updated", "no changes"],
+    ["0 rows updated", "nothing changed in 0 rows"],
+    ["остатки обновлены", "остатки не изменились"],
+    ["обновлено: 0", "данные уже актуальны"],
+    [undefined, "without changes"],
     [undefined, "next import in 0 minutes"],
   ])("%s → %s is usual", (usual, text) => {
     expect(findUnusualText(usually(usual), { message: text })).toBeUndefined();
