@@ -6,6 +6,7 @@ import { readAside, readHere } from "../config/read-files.ts";
 import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
+import { checkDatabaseFile } from "../database/file/file-checks.ts";
 import type { FileTrouble } from "../database/store.ts";
 import { describeStanding } from "../health/status.ts";
 import { speaking } from "../messages/message.ts";
@@ -142,7 +143,9 @@ async function reload(call: Call, old: Running, stop: AbortSignal): Promise<Runn
     return old;
   }
   try {
+    // What would fail at the start is found while the old bridge still works, as far as that is possible.
     requireDatabase(loaded);
+    checkDatabaseFile(loaded.config.database.path, "write");
   } catch (error) {
     if (account !== old.account) account.release();
     reportRefused(old, error);

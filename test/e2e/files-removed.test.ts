@@ -2,6 +2,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -207,6 +208,19 @@ describe("a running daemon", PATIENT, () => {
     await program.says("begins anew");
     await until(() => program.stderr().split("begins anew")[1]?.includes("holds the database's write lock") === true);
     erp.exec("COMMIT");
+    addOrders(shop, 5);
+    await confirmed(shop, 15);
+    await stop(program);
+    expect(lost(shop)).toEqual([]);
+  });
+
+  whole.it("works on with the old configuration where the database has a second name at a reload", async () => {
+    const { shop, program } = await startDaemon();
+    const second = path.join(shop.folder, "second.db");
+    linkSync(shop.database, second);
+    program.child.kill("SIGHUP");
+    await program.says("was not taken over");
+    rmSync(second);
     addOrders(shop, 5);
     await confirmed(shop, 15);
     await stop(program);
