@@ -51,10 +51,13 @@ export function isFirstPass(store: Store, flow: string): boolean {
   return findRow(store, flows, { flow, lastSuccessAt: null, firstPassSince: null }) !== undefined;
 }
 
+export function hasSucceeded(store: Store, flow: string): boolean {
+  return (findRow(store, flows, { flow })?.lastSuccessAt ?? null) !== null;
+}
+
 /** Whether the flow has succeeded, and has not failed since. */
 export function isWell(store: Store, flow: string): boolean {
-  const row = findRow(store, flows, { flow });
-  return row !== undefined && row.lastSuccessAt !== null && row.failures === 0;
+  return hasSucceeded(store, flow) && findRow(store, flows, { flow, failures: 0 }) !== undefined;
 }
 
 /** The newest run, 0 where there is none. */
@@ -62,14 +65,9 @@ export function loadNewestRun(store: Store): number {
   return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");
 }
 
-/**
- * When the newest complete pass over changes after the run `sinceRun` began: undefined where there is none, or it was followed by a
- * failure. `never`: no pass over changes was ever completed.
- */
-export function loadFollowedAt(store: Store, { sinceRun }: { sinceRun: number }): string | "never" | undefined {
-  const flow = findRow(store, flows, { flow: "updates" });
-  if (flow?.lastSuccessAt == null) return "never";
-  if (flow.failures > 0) return undefined;
+/** When the newest complete pass over changes after the run `sinceRun` began; undefined where there is none, or it was followed by a failure. */
+export function loadFollowedAt(store: Store, { sinceRun }: { sinceRun: number }): string | undefined {
+  if (!isWell(store, "updates")) return undefined;
   const sql = `SELECT (SELECT started_at FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)`;
   return onlyValue<string | null>(store, sql, sinceRun) ?? undefined;
 }

@@ -12,7 +12,7 @@ import { requestUnstored } from "../orders/unstored-requests.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
 import type { JobContext } from "../pass/job.ts";
-import { loadFollowedAt, loadNewestRun } from "../pass/runs.ts";
+import { hasSucceeded, loadFollowedAt, loadNewestRun } from "../pass/runs.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { Turn } from "../service/client.ts";
@@ -287,9 +287,8 @@ export class StatusSettler {
     const { store, clock } = this.#context;
     const readMs = this.#readFirst.get(id);
     if (readMs !== undefined && clock.monotonicMs() - readMs < READ_FOR_MS) return false;
-    const at = loadFollowedAt(store, { sinceRun: this.#runAtStart });
-    if (at === "never") return false;
-    const agoMs = clock.nowMs() - Date.parse(at ?? "");
+    if (!hasSucceeded(store, "updates")) return false;
+    const agoMs = clock.nowMs() - Date.parse(loadFollowedAt(store, { sinceRun: this.#runAtStart }) ?? "");
     return !(agoMs >= 0 && agoMs < (attempts < UNREAD_MAX ? KNOWN_FOR_MS : READ_FOR_MS));
   }
 
