@@ -314,6 +314,9 @@ export class StatusInvariants {
       const next = later.find((other) => (other.status === "cancelled") === wasCancelled);
       // Not where it is opened, cancelled again and moved on in one answer: of what lies in between only one record is kept.
       if (next === undefined || (wasCancelled && later.some((other) => other.status !== "cancelled"))) continue;
+      // Of several versions with one time none is known to be the last.
+      const isOfNext = ({ updated_at: at }: typeof next) => String(at) === String(next.updated_at);
+      if (later.some((other) => isOfNext(other) && (other.status === "cancelled") !== wasCancelled)) continue;
       if (!wasCancelled) this.#scene.coverage.count("listed", "cancelled and moved on");
       const requests = this.#scene.erp.asked.length;
       this.#overtaken.set(orderId, { revision: stored.revision, requests, nextAt: String(next.updated_at) });
