@@ -15,6 +15,7 @@ import { lockAccount } from "../pass/lock-account.ts";
 import { systemClock } from "../platform/clock.ts";
 import { asError, BridgeError, EXIT, type ExitCode, exitCodeOf } from "../platform/errors.ts";
 import { createLogger, logForm } from "../platform/logger.ts";
+import { faultCodeOf } from "../platform/machine-fault.ts";
 import type { Log } from "../platform/ports.ts";
 import { secretFilter } from "../platform/secrets.ts";
 import { createNotifier } from "../platform/systemd.ts";
@@ -256,7 +257,9 @@ async function startAgain(parts: Parts, stop: AbortSignal): Promise<Bridge> {
       return start(parts);
     } catch (thrown) {
       const error = asError(thrown);
-      if (error.code !== "database_busy" || stop.aborted) throw error;
+      // Not where another program keeps a removed log open: that is no lock, and lasts until somebody closes it.
+      const isLocked = error.code === "database_busy" && faultCodeOf(error) !== undefined;
+      if (!isLocked || stop.aborted) throw error;
       if (!isLogged) parts.log.warn({ errorCode: error.code }, m.pass.waitsForLock);
     }
     await sleep(BUSY_EVERY_MS, undefined, { signal: stop }).catch(() => {});
