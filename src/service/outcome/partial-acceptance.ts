@@ -207,7 +207,7 @@ function countsAt(segment: string, words: RegExp): number[] {
   });
 }
 
-const AFTER_COLON = new RegExp(String.raw`^(?<words>(?:\s+\p{L}+){0,2})\s*[:=–—-]\s*${NUMBER}`, "u");
+const AFTER_COLON = new RegExp(String.raw`^(?<words>(?:\s+\p{L}+){0,2})\s*[:=\u2013\u2014-]\s*${NUMBER}`, "u");
 const AFTER = new RegExp(String.raw`^[\s(]+${NUMBER}`, "u");
 const BEFORE = new RegExp(String.raw`${NUMBER}(?<words>(?:[\s(]+\p{L}+){0,2})[\s(]+$`, "u");
 

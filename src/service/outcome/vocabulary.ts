@@ -4,11 +4,9 @@
  * for an endpoint is learned as well (`usual-forms.ts`, `usual-reports.ts`).
  */
 
-const r = String.raw;
-
 /** Words that several places share, as alternatives of a regular expression: in English, then in Russian. */
 const WORDS = {
-  yes: r`ok|okay|success|successful|succeeded|true|yes|1|2\d\d|успех|успешно|да`,
+  yes: `ok|okay|success|successful|succeeded|true|yes|1|2\\d\\d|успех|успешно|да`,
   success: "success|successful|ok|успех|успешно",
   no: "err|fail|failed|failure|rejected|refused|declined|denied|invalid|nok|ko|not[ _-]?(?:found|accepted|saved|applied)|ошибка|отказ|отклонено|не принято",
   accepted: "accepted|imported|processed|saved",
@@ -27,7 +25,7 @@ const WORDS = {
 };
 
 /** Refused and missing records in a text; of Russian words the endings vary. */
-const REFUSED = r`not ?(?:${WORDS.done})|could ?n[o']t|can ?not|can't|unable to|${WORDS.missing}|nonexistent|fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|не ?(?:найден|обновл|принят|обработан|загру[жз]|выгру[жз]|сохран|записан|распозна|опозна|сопостав|импортир|экспортир|передан)\p{L}*|отсутству\p{L}*|неизвестн\p{L}*|не удалось|отклон\p{L}*|отказ\p{L}*|отвергнут\p{L}*|ошиб\p{L}*|сбо[йяюеи]\p{L}*|неверн\p{L}*|некорректн\p{L}*`;
+const REFUSED = `not ?(?:${WORDS.done})|could ?n[o']t|can ?not|can't|unable to|${WORDS.missing}|nonexistent|fail(?:ed|ures?|s)?|reject(?:ed|ions?)|refused|declined|denied|invalid|err(?:ors?)?|не ?(?:найден|обновл|принят|обработан|загру[жз]|выгру[жз]|сохран|записан|распозна|опозна|сопостав|импортир|экспортир|передан)\\p{L}*|отсутству\\p{L}*|неизвестн\\p{L}*|не удалось|отклон\\p{L}*|отказ\\p{L}*|отвергнут\\p{L}*|ошиб\\p{L}*|сбо[йяюеи]\\p{L}*|неверн\\p{L}*|некорректн\\p{L}*`;
 
 /** These words and no others, between an optional beginning and an optional end. */
 function whole(words: string, { before = "", after = "" } = {}): RegExp {
@@ -205,7 +203,7 @@ export const TEXTS = {
     /^[\s\ufeff"]*(?:updated|accepted|imported|processed|saved|stored|обновлено|принято|загружено|обработано|сохранено|записано)\s*[:=]?\s*([1-9]\d{0,8})(?![\p{L}\d_%]|[.,:/-]\d)/iu,
   /** Refused, missing and skipped records; a bare count of skipped ones may be of unchanged records. */
   failed: new RegExp(
-    r`(?<![\p{L}\d_])(?:${REFUSED}|${WORDS.skipped}|left out|excluded|postponed|deferred|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*)(?![\p{L}\d_])`,
+    `(?<![\\p{L}\\d_])(?:${REFUSED}|${WORDS.skipped}|left out|excluded|postponed|deferred|пропу(?:щен|ск)\\p{L}*|исключ[её]н\\p{L}*|отлож\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*)(?![\\p{L}\\d_])`,
     "giu",
   ),
   /** The whole text says that nothing differs: `No changes`, `Остатки не изменились`. An order's status that has not changed was refused. */
@@ -213,7 +211,7 @@ export const TEXTS = {
     /^(?:[^\p{L}]*(?<!\p{L})(?:no|not|none|nothing|without|unchanged|chang\p{L}*|modif\p{L}*|same|already|up|to|date|for|of|in|the|all|is|are|was|were|has|have|been|rows?|records?|items?|products?|stocks?|prices?|data|нет|не|ничего|без|измен\p{L}*|актуальн\p{L}*|уже|все|был\p{L}*|остат\p{L}*|цен\p{L}*|товар\p{L}*|позици\p{L}*|запис\p{L}*|строк\p{L}*|данны\p{L}*)(?!\p{L}))+[^\p{L}]*$/iu,
   /** Orders that are not in their batch. What is wrong with an order that is there has other words. */
   lost: new RegExp(
-    r`(?<![\p{L}\d_])(?:${WORDS.skipped}|left out|excluded|postponed|deferred|failed|(?:not|could ?n[o']t|can ?not|can't|unable to)(?: be)? (?:export|load|read|serial|includ|sen[dt]|transfer|writ|process|generat|prepar|deliver)\p{L}*|пропу(?:щен|ск)\p{L}*|исключ[её]н\p{L}*|отлож\p{L}*|проигнорирован\p{L}*|потерян\p{L}*|не ?(?:выгру[жз]|загру[жз]|передан|экспортир|обработан|сформирован|прочитан|отправлен|включ[её]н)\p{L}*|не удалось)(?![\p{L}\d_])`,
+    `(?<![\\p{L}\\d_])(?:${WORDS.skipped}|left out|excluded|postponed|deferred|failed|(?:not|could ?n[o']t|can ?not|can't|unable to)(?: be)? (?:export|load|read|serial|includ|sen[dt]|transfer|writ|process|generat|prepar|deliver)\\p{L}*|пропу(?:щен|ск)\\p{L}*|исключ[её]н\\p{L}*|отлож\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*|не ?(?:выгру[жз]|загру[жз]|передан|экспортир|обработан|сформирован|прочитан|отправлен|включ[её]н)\\p{L}*|не удалось)(?![\\p{L}\\d_])`,
     "giu",
   ),
   /** Unchanged records, which a count of changes does not include. */
