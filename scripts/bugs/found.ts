@@ -15,8 +15,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a status leaves while the changes cannot be had, before anything is asked of its order",
       "src/statuses/settle-status.ts",
-      'if (at === "never") return false;',
-      'if (at === "never" || at === undefined) return false;',
+      'if (!hasSucceeded(store, "updates")) return false;',
+      'if (loadFollowedAt(store, { sinceRun: this.#runAtStart }) === undefined) return false;',
     ),
     draws: { step: { do: "cancel unseen", isStopped: false } },
   },
@@ -24,8 +24,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a status leaves after a start before anything is asked of its order",
       "src/statuses/settle-status.ts",
-      'if (at === "never") return false;',
-      'if (at === "never" || this.#readFirst.size === 0) return false;',
+      'if (!hasSucceeded(store, "updates")) return false;',
+      'if (!hasSucceeded(store, "updates") || this.#readFirst.size === 0) return false;',
     ),
     draws: { step: { do: "cancel unseen", isStopped: true } },
   },
