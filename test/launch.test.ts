@@ -129,7 +129,7 @@ describe.runIf(process.platform === "linux")("the launcher under an old Node", (
 });
 
 describe("the launcher and tools", () => {
-  it("runs a tool by its name, with the Node that it found first in PATH", () => {
+  itWhole("runs a tool by its name, with the Node that it found first in PATH", () => {
     const folder = checkout();
     const tools = path.join(folder, "node_modules/.bin");
     mkdirSync(tools, { recursive: true });

@@ -16,7 +16,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "a status leaves while the changes cannot be had, before anything is asked of its order",
       "src/statuses/settle-status.ts",
       'if (!hasSucceeded(store, "updates")) return false;',
-      'if (loadFollowedAt(store, { sinceRun: this.#runAtStart }) === undefined) return false;',
+      "if (loadFollowedAt(store, { sinceRun: this.#runAtStart }) === undefined) return false;",
     ),
     draws: { step: { do: "cancel unseen", isStopped: false } },
   },

@@ -5,11 +5,12 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { startScene } from "../support/restored.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
 describe("the rights of a database", () => {
-  it("that was restored are those of the replaced file, or of a new database where that is gone", async () => {
+  itWhole("that was restored are those of the replaced file, or of a new database where that is gone", async () => {
     const scene = await startScene();
     await scene.backUp();
     const made = modeOf(scene.database);

@@ -36,7 +36,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
     return { north, south, ...backup };
   }
 
-  it("leave each other's only copy alone, and name it", async () => {
+  itWhole("leave each other's only copy alone, and name it", async () => {
     const { north, south, dir } = await startTwo();
     expect((await north.run("backup")).error).toBeNull();
     const [first = ""] = readdirSync(dir).filter((name) => name.endsWith(".db"));
@@ -51,7 +51,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
     expect(readOwnerOfCopy(path.join(dir, first)).account).toContain("sandbox");
   });
 
-  it("leave alone what the other is making, until nobody can be making it any more", async () => {
+  itWhole("leave alone what the other is making, until nobody can be making it any more", async () => {
     const { north, south, dir } = await startTwo();
     mkdirSync(dir);
     const [own, theirs] = [south, north].map(({ bridge }) => loadMeta(bridge.store, "database"));
@@ -72,7 +72,7 @@ describe("two shops that share the folders of copies and of the journal", () => 
     expect(gone.flat().filter((name) => existsSync(name))).toEqual([]);
   });
 
-  it("copy at the same time, to names of their own", async () => {
+  itWhole("copy at the same time, to names of their own", async () => {
     const { north, south, dir } = await startTwo();
     const results = await Promise.all([north.run("backup"), south.run("backup")]);
     expect(results.map(({ error }) => error)).toEqual([null, null]);

@@ -113,7 +113,7 @@ describe("a batch that was stored before the journal was there", () => {
     expect(entries(scene, "journal")).toHaveLength(2);
   });
 
-  it("is in another folder once, where it counted as confirmed and is served again and again", async () => {
+  itWhole("is in another folder once, where it counted as confirmed and is served again and again", async () => {
     const scene = await startScene(JOURNAL, { sandbox: { options: { handOut: "repeat", batchSize: 1_000 } } });
     await scene.restart({ backup: { journal: "former" } });
     createOrders(scene, 3);

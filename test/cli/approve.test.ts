@@ -17,7 +17,7 @@ async function startFormer() {
 }
 
 describe("approve --former", () => {
-  it("lists each row with what was sent, and a command for each way", async () => {
+  itWhole("lists each row with what was sent, and a command for each way", async () => {
     const { command } = await startFormer();
     const { code, out } = await command("approve", "stocks", "--former", "list");
     expect(code).toBe(2);
@@ -97,7 +97,7 @@ describe("approve of what the guard holds", () => {
     expect(await zeros()).toBe(3);
   });
 
-  it("lets other rows of the same number go only where it is given again after it has told of them", async () => {
+  itWhole("lets other rows of the same number go only where it is given again after it has told of them", async () => {
     const { command, write, zeros } = await startGuarded();
     const swap = async (zero: string) => {
       write(`UPDATE stock SET quantity = iif(sku IN (${zero}), 0, 5)`);

@@ -79,7 +79,7 @@ describe("beside a running daemon", PATIENT, () => {
     expect(daemon.stderr().match(/orders: works again/g)).toHaveLength(1);
   });
 
-  it("sync tells when the daemon is killed while it is asked", async () => {
+  itWhole("sync tells when the daemon is killed while it is asked", async () => {
     const shop = await startShop({ settings: IDLE });
     const daemon = await startDaemon(shop);
     shop.hooks.onRequest = async () => {

@@ -2,6 +2,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand, type Shop, startShop } from "../support/shop.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** Every command that uses the database. */
 const COMMANDS = [
@@ -60,13 +61,13 @@ describe("a database that is gone, where there was one before", () => {
     });
   });
 
-  it("is named as such where another program has made an empty file of that name", async () => {
+  itWhole("is named as such where another program has made an empty file of that name", async () => {
     const shop = await shopWithoutDatabase();
     writeFileSync(shop.database, "");
     await expectRefused(shop, "another program has made this file");
   });
 
-  it("is begun anew by init only with --force", async () => {
+  itWhole("is begun anew by init only with --force", async () => {
     const shop = await shopWithoutDatabase();
     rmSync(shop.configFile);
     const given = ["--base-url", shop.sandbox.url, "--client-id", shop.sandbox.clientId];

@@ -6,6 +6,7 @@ import { Output, type PlainTerminal } from "../../src/cli/terminal.ts";
 import { main } from "../../src/main.ts";
 import { startShop } from "../support/shop.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const FULL = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
 const LOST = /^erp-bridge: Results could not be written to standard output, or not all of them: .*\.$/;
@@ -25,7 +26,7 @@ async function runLost(argv: readonly string[], failure: Error | "closed"): Prom
 }
 
 describe("results that cannot be written", () => {
-  it("end a command that has done its work with 1, and one line says why", async () => {
+  itWhole("end a command that has done its work with 1, and one line says why", async () => {
     const shop = await startShop();
     const config = ["--config", shop.configFile];
     shop.sandbox.service.createOrder();
@@ -45,7 +46,7 @@ describe("results that cannot be written", () => {
     expect(err.filter((line) => LOST.test(line))).toHaveLength(1);
   });
 
-  it("end status --watch, which would write for ever", async () => {
+  itWhole("end status --watch, which would write for ever", async () => {
     const shop = await startShop();
     await shop.command("sync", "orders");
     const watch = ["status", "--watch", "--config", shop.configFile];

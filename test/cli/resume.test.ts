@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startShop } from "../support/shop.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const SINCE = "2026-01-01T00:00:00.000Z";
 
@@ -15,7 +15,7 @@ async function startHeld(...held: [area: string, reason: string][]) {
 }
 
 describe("resume", () => {
-  itSome(1)([
+  itWhole.each([
     ["orders", "credentials", "restored"],
     ["updates", "credentials", "tie"],
     ["stocks", "refused", "answer"],
@@ -102,7 +102,7 @@ describe("resume", () => {
     expect(forms()).not.toEqual(before);
   });
 
-  it("makes the answers usual that were shown, and names what came beside them before it does", async () => {
+  itWhole("makes the answers usual that were shown, and names what came beside them before it does", async () => {
     const shop = await startHeld(["stocks", "answer"]);
     const form = (name: string) => ({
       ...{ kind: "object", names: [`${name} string`], verdicts: [`${name}=done`], doubt: null },
@@ -141,7 +141,7 @@ describe("resume", () => {
     expect(shop.standing()).toEqual([]);
   });
 
-  it("takes no notice away that came after others, before it has named it", async () => {
+  itWhole("takes no notice away that came after others, before it has named it", async () => {
     const shop = await startHeld();
     const notice = (name: string, at: string) =>
       shop.write(
@@ -157,7 +157,7 @@ describe("resume", () => {
     expect(await resume()).toMatchObject({ code: 0, out: expect.stringContaining("not shown any more (") });
   });
 
-  it("settles the confirms that were shown, and names all of several before it does", async () => {
+  itWhole("settles the confirms that were shown, and names all of several before it does", async () => {
     const shop = await startHeld();
     shop.write("DELETE FROM batches");
     const refuse = (name: string) =>

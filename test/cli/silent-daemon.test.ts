@@ -45,7 +45,7 @@ it(
   },
 );
 
-it.each(["mounted", "error"] as const)(
+itWhole.each(["mounted", "error"] as const)(
   "status says that the disk is read-only (%s) in the daemon's words, and not that the daemon is silent",
   PATIENT,
   async (how) => {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { startShop } from "../support/shop.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
@@ -85,7 +85,7 @@ itWhole("approve mirror says that there is none where rows wait that a mirror ha
   expect(rows("SELECT 1 FROM mirror_state WHERE key = 'approved'")).toEqual([]);
 });
 
-it("approve mirror covers as many rows as were shown", async () => {
+itWhole("approve mirror covers as many rows as were shown", async () => {
   const { command, write, rows } = await startHeld();
   const approved = () => rows("SELECT value FROM mirror_state WHERE key = 'approved'");
   write("INSERT INTO mirror_state (key, value) VALUES ('kept', '{\"stock\":3,\"prices\":1}')");

@@ -51,7 +51,7 @@ describe("sync without a daemon", () => {
     expect(shop.rows("SELECT 1 FROM meta WHERE key = 'sweep_wanted'")).toEqual([]);
   });
 
-  it("makes a copy on the first day and then at its time, beside all jobs only", async () => {
+  itWhole("makes a copy on the first day and then at its time, beside all jobs only", async () => {
     const shop = await startShop();
     const copies = () => {
       try {

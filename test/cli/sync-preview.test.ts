@@ -17,7 +17,7 @@ const sent = ({ sandbox }: Shop) => sandbox.ledger.ofKind("import").length;
 const BY_ARTICLE = { table: "goods", key: ["sku"], available: "n", record: { sku: "{sku|string}", quantity: "{n}" } };
 
 describe("sync --dry-run", () => {
-  it("says key, old, new and why, asks nobody and writes nothing", async () => {
+  itWhole("says key, old, new and why, asks nobody and writes nothing", async () => {
     const shop = await shopWithStock();
     shop.write("UPDATE stock SET quantity = 7 WHERE sku = 'B'");
     shop.write("DELETE FROM stock WHERE warehouse = 'north'");
@@ -81,7 +81,7 @@ describe("sync --dry-run", () => {
     expect(again.out).toMatch(/^stocks {2}S1 {2}– {2}refused: .*S1/);
   });
 
-  it("says the same as a pass of two rows of one key: neither can be sent", async () => {
+  itWhole("says the same as a pass of two rows of one key: neither can be sent", async () => {
     const shop = await startShop({ settings: { imports: { stocks: BY_ARTICLE } } });
     await shop.command("sync", "orders");
     shop.write("CREATE TABLE goods (id INTEGER PRIMARY KEY, sku, n)");
@@ -118,7 +118,7 @@ describe("sync --dry-run", () => {
     expect(shop.rows("SELECT key FROM feed_former WHERE state = 'away' ORDER BY key")).toContainEqual({ key: '["A"]' });
   });
 
-  it("does not count deletions that delete_after keeps back among those of the guard", async () => {
+  itWhole("does not count deletions that delete_after keeps back among those of the guard", async () => {
     const settings = { ...BY_ARTICLE, delete_after: "1h", guard: { percent: 10, from: 2 } };
     const shop = await startShop({ settings: { imports: { stocks: settings } } });
     await shop.command("sync", "orders");

@@ -223,7 +223,7 @@ describe("what nearly every former order has", () => {
     expect(stateOf(test, id)).toMatchObject({ currency: "RUB" });
   });
 
-  it.each([
+  itWhole.each([
     { name: "one value", how: LOSE_ONE["no currency"]!, hours: 1 },
     { name: "all lines", how: LOSE["no lines"]!, hours: 4 },
   ])("does not count as lost sooner where this machine's clock jumps ahead: $name", async ({ how, hours }) => {

@@ -181,7 +181,7 @@ describe("an empty list in another form than usual", () => {
 });
 
 describe("an empty answer of another kind than usual", () => {
-  itSome(1)([[null], [[]]])(
+  itWhole.each([[null], [[]]])(
     "is told after ten minutes and for ever, until three times orders came in between: %j",
     async (other) => {
       const t = await startTestBridge();
@@ -292,7 +292,7 @@ describe("an empty answer of another kind than usual", () => {
     });
   });
 
-  itSome(1)([[null], [[]]])(
+  itWhole.each([[null], [[]]])(
     "is usual where the first ones were such, and one with an empty list always: %j",
     async (first) => {
       const t = await startTestBridge();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete } from "../support/pull.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const NEXT = { handOut: "next", redeliverAfterMs: null, batchSize: 1 } as const;
 const MINUTE_MS = 60_000;
@@ -33,7 +33,7 @@ async function startRefusing(orders: number, action: typeof FALSE | { kind: "sta
 }
 
 describe("a refused confirm, where each pass is a process of its own", () => {
-  it("is repeated once an hour, and no pass in between writes a time", async () => {
+  itWhole("is repeated once an hour, and no pass in between writes a time", async () => {
     const { t, mend } = await startRefusing(2, FALSE);
     expect(batchStates(t)).toEqual(["refused", "refused"]);
     const saved = t.rows(SAVED);
@@ -53,7 +53,7 @@ describe("a refused confirm, where each pass is a process of its own", () => {
     expectComplete(t);
   });
 
-  itSome(1)([
+  itWhole.each([
     ["back by a day", -DAY_MS, 0],
     ["back by a year", -365 * DAY_MS, 0],
     ["forward by a day", DAY_MS, 1],
@@ -119,7 +119,7 @@ describe("confirms refused with 403 while orders are answered, where each pass i
   });
 });
 
-it("repeats confirms that were all refused as if for the credentials, also where no new batch comes", async () => {
+itWhole("repeats confirms that were all refused as if for the credentials, also where no new batch comes", async () => {
   const { t, mend } = await startRefusing(4, { kind: "status", status: 403 });
   for (let polls = 0; polls < 300 && batchStates(t).includes("stored"); polls++) {
     t.clock.advance(MINUTE_MS);

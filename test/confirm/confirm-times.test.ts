@@ -55,7 +55,7 @@ describe("one batch whose confirm always fails", () => {
     expect(status(t).attention.join()).not.toContain("not accepted");
   });
 
-  itSome(1)([402, 401, 403, 302, 451, 423])(
+  itWhole.each([402, 401, 403, 302, 451, 423])(
     "is said after a quarter of an hour where it is refused and nothing else is delivered: %s",
     async (code) => {
       const t = await startTestBridge({ sandbox: { options: { batchSize: 1 } } });

@@ -309,7 +309,7 @@ describe("a confirm that is due when the service was set back", () => {
     return Object.assign(t, { confirmed, serve, setDown, lose });
   }
 
-  it.each([
+  itWhole.each([
     ["serves a confirmed batch again", "a", 1, ["a"]],
     ["serves another batch under the name of a confirmed one", "a", 7, ["a"]],
     ["serves another batch under the name of a due one", "b", 7, ["b", "b"]],
@@ -369,7 +369,7 @@ describe("a confirm that is due when the service was set back", () => {
     expect(t.confirmed).toContain("today");
   });
 
-  it.each([
+  itWhole.each([
     ["the same orders", 3, 0, 1],
     ["other orders long after the loss", 4, 61, 1],
   ])("of a name leaves where it comes with %s", async (_, n, minutes, confirms) => {

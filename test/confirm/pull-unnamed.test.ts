@@ -102,7 +102,7 @@ describe("a confirm that names nothing", () => {
     expectComplete(t);
   });
 
-  it.each([
+  itWhole.each([
     ["within the process", false],
     ["over a restart", true],
   ] as const)(
@@ -352,24 +352,27 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
   });
 
-  it("is waited for as long as ever where the clock was set back and each pass is a process of its own", async () => {
-    const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
-    createOrders(t, 2);
-    t.sandbox.faults.add(lostGet);
-    await t.run("orders");
-    t.clock.jump(-86_400_000);
-    const pass = async () => {
-      await t.restart();
+  itWhole(
+    "is waited for as long as ever where the clock was set back and each pass is a process of its own",
+    async () => {
+      const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
+      createOrders(t, 2);
+      t.sandbox.faults.add(lostGet);
       await t.run("orders");
-    };
-    await pass();
-    t.clock.advance(14 * 60_000);
-    await pass();
-    expect(holds(t)).toEqual([]);
-    t.clock.advance(2 * 60_000);
-    await pass();
-    expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
-  });
+      t.clock.jump(-86_400_000);
+      const pass = async () => {
+        await t.restart();
+        await t.run("orders");
+      };
+      await pass();
+      t.clock.advance(14 * 60_000);
+      await pass();
+      expect(holds(t)).toEqual([]);
+      t.clock.advance(2 * 60_000);
+      await pass();
+      expect(holds(t)).toEqual([{ area: "orders", reason: "hand-out lost" }]);
+    },
+  );
 
   it("is waited for from the first start after the clock was set back, also where nothing may be asked for", async () => {
     const t = await start({ handOut: "next", redeliverAfterMs: null, batchSize: 1 });
@@ -476,7 +479,7 @@ describe("confirms that name their batch, and later nothing", () => {
     expect(noted()).toBeUndefined();
   });
 
-  it("wait for what was lost before they named their batch, also where a giant one came meanwhile", async () => {
+  itWhole("wait for what was lost before they named their batch, also where a giant one came meanwhile", async () => {
     const t = await startNamed();
     addFormerBatches(t);
     const { store } = t.bridge;

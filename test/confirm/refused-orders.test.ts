@@ -3,7 +3,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { createOrders, orderCount } from "../support/pull.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const SETTINGS = { orders: { confirm: { body: { order_ids: "{order_ids}" } } } };
@@ -54,7 +54,7 @@ const unconfirmed = ({ rows }: TestBridge) =>
   );
 
 describe("a confirm that the service refuses because of one order", () => {
-  itSome(2)<[status: number, body?: string]>([[422], [409], [404], [200, '{"success":false}'], [500]])(
+  itWhole.each<[status: number, body?: string]>([[422], [409], [404], [200, '{"success":false}'], [500]])(
     "is divided, so that only that order stays and new ones come: %i",
     async (status, body) => {
       const t = await start(status, body);
@@ -173,7 +173,7 @@ describe("a confirm that the service refuses because of one order", () => {
     expect(new Set(t.accepted.flat()).size).toBe(6);
   });
 
-  itSome(1)([[3], [1]])(
+  itWhole.each([[3], [1]])(
     "comes to an end over passes where the service takes %i confirms at once, and has all already",
     async (atOnce) => {
       const t = await start(404, '{"error":"this is confirmed already"}');

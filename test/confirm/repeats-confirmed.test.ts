@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loseDelivery } from "../../src/backup/settle.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { batchStates, confirmBodies } from "../support/pull.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const ORDER = { status: "new", created_at: "2026-03-01T11:00:00Z", updated_at: "2026-03-01T11:00:00Z", items: [] };
@@ -54,7 +54,7 @@ async function pollFor(t: TestBridge, minutes: number, everyMinutes = 10): Promi
 }
 
 describe("a refused confirm of orders that were all confirmed before", () => {
-  it("ends once two retries an hour apart are refused and the batch is not served in between", async () => {
+  itWhole("ends once two retries an hour apart are refused and the batch is not served in between", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);
     t.clock.advance(MINUTE_MS);
@@ -110,7 +110,7 @@ describe("a refused confirm of orders that were all confirmed before", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
   });
 
-  it("ends where the service has the order no more that was new in its batch", async () => {
+  itWhole("ends where the service has the order no more that was new in its batch", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);
     t.clock.advance(MINUTE_MS);
@@ -124,7 +124,7 @@ describe("a refused confirm of orders that were all confirmed before", () => {
     expect(batchStates(t)).toEqual(["confirmed", "confirmed"]);
   });
 
-  it("ends also where so many others were counted that it was not at first", async () => {
+  itWhole("ends also where so many others were counted that it was not at first", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);
     t.clock.advance(MINUTE_MS);
@@ -182,7 +182,7 @@ describe("a refused confirm that ended", () => {
 });
 
 describe("a refused confirm stays", () => {
-  itSome(2)([
+  itWhole.each([
     ["403", 403, { error: "forbidden" }],
     ["401", 401, { error: "unauthorized" }],
     ["402", 402, { error: "pay" }],
@@ -202,7 +202,7 @@ describe("a refused confirm stays", () => {
     expect(batchStates(t)).toEqual(["confirmed", "refused"]);
   });
 
-  it("while its orders are served under other names", async () => {
+  itWhole("while its orders are served under other names", async () => {
     const { t, deliver } = await startNaming();
     await deliver(FIRST);
     t.clock.advance(MINUTE_MS);
@@ -239,7 +239,7 @@ describe("a refused confirm stays", () => {
     expect(batchStates(t)).toEqual(["confirmed", "refused"]);
   });
 
-  it("while pulls fail", async () => {
+  itWhole("while pulls fail", async () => {
     const { t, says, deliver } = await startNaming();
     await deliver(FIRST);
     t.clock.advance(MINUTE_MS);
@@ -248,7 +248,7 @@ describe("a refused confirm stays", () => {
     await pollFor(t, 300, 30);
     expect(batchStates(t)).toEqual(["confirmed", "refused"]);
   });
-  itSome(1)([
+  itWhole.each([
     ["an order is new in its batch", { orders: [...REPEAT.orders, orderOf(3)] }],
     [
       "an order has changed in its batch",

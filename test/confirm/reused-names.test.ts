@@ -79,7 +79,7 @@ describe("batches that all have one name", () => {
     expectComplete(t);
   });
 
-  it.each([0, 1, 3])(
+  itWhole.each([0, 1, 3])(
     "are not confirmed while an answer is missing, after %d batches, also of a killed process",
     async (before) => {
       const t = await start();

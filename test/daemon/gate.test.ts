@@ -406,7 +406,7 @@ describe("a refusal of one endpoint", () => {
     expect(scopes(test)).toEqual([]);
   });
 
-  it("leaves no failure behind in a flow that runs once a day: a start runs it again", async () => {
+  itWhole("leaves no failure behind in a flow that runs once a day: a start runs it again", async () => {
     const failing = () => test.rows("SELECT flow FROM sync_status WHERE failing_since IS NOT NULL");
     await test.run("orders");
     await test.run("updates");

@@ -65,7 +65,7 @@ describe("a log that another program moves without a flush", () => {
     expect(erp.pragma("wal_checkpoint(TRUNCATE)")).toMatchObject([{ busy: 1 }]);
   });
 
-  it("is begun anew by the bridge alone, whose commit flushes the new header before what follows it", () => {
+  itWhole("is begun anew by the bridge alone, whose commit flushes the new header before what follows it", () => {
     const { file, store } = openFile();
     const erp = openErp(file);
     const version = 7;
@@ -113,7 +113,7 @@ describe("a log that another program moves without a flush", () => {
     expect(framesOf(erp).log).toBeGreaterThan(begun + 1);
   });
 
-  it("goes on behind a reader, and is begun anew once that is gone, without a write for every look", () => {
+  itWhole("goes on behind a reader, and is begun anew once that is gone, without a write for every look", () => {
     const { file, store } = openFile();
     const erp = openErp(file);
     while (framesOf(erp).log < 900) write(erp, 20_000);
@@ -186,7 +186,7 @@ describe("files that are taken from under the bridge", () => {
     expect(inFileAlone(file)).toContain("in the unlinked log");
   });
 
-  it("a removed log is noticed by a look, also where somebody has opened an empty one", () => {
+  itWhole("a removed log is noticed by a look, also where somebody has opened an empty one", () => {
     const { file, store, trouble } = openFile();
     openErp(file).close();
     note(store, "before");

@@ -11,7 +11,7 @@ import { ProgressNote, readNote } from "../../src/database/log/progress-note.ts"
 import { systemClock } from "../../src/platform/clock.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 
 const KINDS: Record<string, (name: string, precious: string) => void> = {
   "a link": (name, precious) => symlinkSync(precious, name),
@@ -48,21 +48,21 @@ const refused = expect.objectContaining({ code: "database_refused" });
 describe.each(Object.keys(KINDS))("%s in the place of what SQLite uses", (kind) => {
   const plant = (name: string) => KINDS[kind]?.(name, precious);
 
-  it.each(BESIDE)("beside a file (%s) is neither written nor waited for, whoever opens the file", (suffix) => {
+  itWhole.each(BESIDE)("beside a file (%s) is neither written nor waited for, whoever opens the file", (suffix) => {
     plant(`${file}${suffix}`);
     expect(() => openFile(file)).toThrow(refused);
     expect(() => openFile(file, { readonly: true })).toThrow(refused);
     expectUntouched();
   });
 
-  itSome(6)(BESIDE)("beside a database (%s) is found before a start looks into it", (suffix) => {
+  itWhole.each(BESIDE)("beside a database (%s) is found before a start looks into it", (suffix) => {
     const loaded = configFor(SERVICE, folder);
     plant(`${file}${suffix}`);
     expect(() => new Bridge({ loaded, log: collectingLog([]), clock: systemClock }, "run")).toThrow(refused);
     expectUntouched();
   });
 
-  itSome(10)(BESIDE)("beside the lock file (%s) is no way past the lock", (suffix) => {
+  itWhole.each(BESIDE)("beside the lock file (%s) is no way past the lock", (suffix) => {
     const lock = new Database(`${file}.lock`);
     lock.pragma("journal_mode = WAL");
     lock.close();

@@ -41,7 +41,7 @@ const viewsOf = (db: Database.Database) =>
   db.prepare("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all() as string[];
 
 describe("the bridge's own triggers, indexes and views", () => {
-  it("are those that the migrations leave behind, as SQLite keeps them", () => {
+  itWhole("are those that the migrations leave behind, as SQLite keeps them", () => {
     const db = new Database(":memory:");
     for (const statement of statements) db.exec(statement);
     const made = db

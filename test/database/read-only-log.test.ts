@@ -11,6 +11,7 @@ import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
 import { asUser, SHARED_GROUP } from "../support/as-user.ts";
 import { tempFolder } from "../support/temp.ts";
+import { itWhole } from "../support/whole.ts";
 
 const [DAEMON, USER] = [64_001, 64_003];
 const LOGS = ["-wal", "-shm"];
@@ -77,7 +78,7 @@ describe.runIf(process.geteuid?.() === 0)("a command of a user who may write the
     write();
   });
 
-  it("names a log that it has left, and the way out", () => {
+  itWhole("names a log that it has left, and the way out", () => {
     const { read, logs, write, file } = makeDatabase(0o640);
     // The daemon removes its log between the look and the reading.
     vi.spyOn(process, "geteuid").mockReturnValueOnce(0);
@@ -93,7 +94,7 @@ describe.runIf(process.geteuid?.() === 0)("a command of a user who may write the
     write();
   });
 
-  it.each([
+  itWhole.each([
     ["the daemon's own user", 0o640, DAEMON],
     ["root", 0o640, 0],
     ["a user of a group that may write both", 0o660, USER],

@@ -130,7 +130,7 @@ describe("code blocks", () => {
     expect(BLOCKS.length).toBeGreaterThan(70);
   });
 
-  it("in YAML are configurations that the program takes, or rules that name metrics that there are", () => {
+  itWhole("in YAML are configurations that the program takes, or rules that name metrics that there are", () => {
     const home = path.join(folder, "etc/erp-bridge");
     writeFileSync(path.join(home, "mirror-url"), "postgres://shop:secret@db.example.com/shops\n", { mode: 0o640 });
     for (const block of of("yaml")) {

@@ -6,6 +6,7 @@ import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { CLI } from "../support/marks.ts";
 import { readRecipes, statementsOf } from "../support/recipes.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
+import { itWhole } from "../support/whole.ts";
 
 const PAGE = "docs/integration.md";
 const PRODUCT = '{"sku":"{sku}","parent":"{parent}","name":"{name}"}';
@@ -215,7 +216,7 @@ async function lookAround({ erp, follow, run, restart }: Reader): Promise<void> 
 }
 
 describe("docs/integration.md", () => {
-  it("has recipes that do what it says, one after the other, on one database", async () => {
+  itWhole("has recipes that do what it says, one after the other, on one database", async () => {
     const reader = await startReader();
     readAndMark(reader);
     await reader.run("updates");

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PAGES } from "../support/pages.ts";
+import { itWhole } from "../support/whole.ts";
 
 /** Pages that come with packages and campaigns of their own. */
 const ELSEWHERE = new Set(["docs/installation.md", "docs/sharing-the-database.md", "docs/reliability.md"]);
@@ -29,7 +30,7 @@ function brokenLinks(page: string): string[] {
 }
 
 describe("the pages", () => {
-  it("link to pages and headings that are there", () => {
+  itWhole("link to pages and headings that are there", () => {
     expect(PAGES.flatMap((page) => brokenLinks(page).map((target) => `${page}: ${target}`))).toEqual([]);
   });
 

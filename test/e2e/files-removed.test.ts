@@ -45,20 +45,23 @@ const whole = inWhole(
 );
 
 describe("a running daemon", PATIENT, () => {
-  it.each(some(["-wal", "-shm"], 1))("loses nothing where %s is removed, and begins anew by itself", async (suffix) => {
-    const { shop, program } = await startDaemon();
-    // The first passes of a start open the file a second time, for a feed and for a copy: another log would begin then.
-    await until(() => shop.rows("SELECT 1 FROM flows WHERE enabled = 1 AND last_success_at IS NULL").length === 0);
-    rmSync(`${shop.database}${suffix}`);
-    addOrders(shop, 10);
-    await program.says("begins anew");
-    await confirmed(shop, 20);
-    addOrders(shop, 5);
-    await confirmed(shop, 25);
-    await program.kill();
-    expect(lost(shop)).toEqual([]);
-    expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
-  });
+  itWhole.each(some(["-wal", "-shm"], 1))(
+    "loses nothing where %s is removed, and begins anew by itself",
+    async (suffix) => {
+      const { shop, program } = await startDaemon();
+      // The first passes of a start open the file a second time, for a feed and for a copy: another log would begin then.
+      await until(() => shop.rows("SELECT 1 FROM flows WHERE enabled = 1 AND last_success_at IS NULL").length === 0);
+      rmSync(`${shop.database}${suffix}`);
+      addOrders(shop, 10);
+      await program.says("begins anew");
+      await confirmed(shop, 20);
+      addOrders(shop, 5);
+      await confirmed(shop, 25);
+      await program.kill();
+      expect(lost(shop)).toEqual([]);
+      expect(shop.rows("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
+    },
+  );
 
   whole.it(
     "ends with the reason where another program keeps the removed log, and starts when that is closed",

@@ -30,7 +30,7 @@ async function terminate(program: Program): Promise<number> {
 }
 
 describe("SIGTERM", PATIENT, () => {
-  it("ends an idle daemon, and one that backs off, with 0 at once", async () => {
+  itWhole("ends an idle daemon, and one that backs off, with 0 at once", async () => {
     const shop = await startShop();
     const idle = shop.start("run");
     await idle.says("erp-bridge is running");

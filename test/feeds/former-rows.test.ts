@@ -289,7 +289,7 @@ describe("an article that its row names no longer", () => {
     expect([new Set(test.levels("a")), test.level("y"), former(test)]).toEqual([new Set([5]), 5, []]);
   });
 
-  it.each([
+  itWhole.each([
     ["names another one", "UPDATE goods SET article = 'x-' || article"],
     ["is deleted", "DELETE FROM goods"],
   ])("goes away where two rows that were sent in one request named it, one with 0, and each %s", async (_how, sql) => {
@@ -647,7 +647,7 @@ describe("an article that its row names no longer", () => {
     ["a table", {}],
     ["a query", { query: "SELECT * FROM goods" }],
   ])("of %s", (_source, source) => {
-    itSome(1)([
+    itWhole.each([
       ["cannot be read", null],
       ["was refused", 6],
     ])("goes away with the row that names it and %s", async (_what, quantity) => {

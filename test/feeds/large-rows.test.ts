@@ -17,7 +17,7 @@ const held = ({ quarantined }: PushedFeeds) => quarantined().filter(({ state }) 
 const reason = expect.stringContaining(`a row of more than ${ROW_BYTES_MAX} is not read`);
 
 describe("a row that is too large to be read", () => {
-  it.each([
+  itWhole.each([
     ["text", text(TOO_LARGE)],
     ["a blob", `zeroblob(${TOO_LARGE})`],
   ])("is held alone, with its size, until it is smaller: %s", async (_, value) => {
@@ -66,7 +66,7 @@ describe("a row that is too large to be read", () => {
     expect([test.level("A"), held(test)]).toEqual([1, [{ reference: "BIG", reason, state: "held" }]]);
   });
 
-  it.each([
+  itWhole.each([
     ["a view", { table: "for_sale" }],
     ["a query", { query: "SELECT sku, warehouse, quantity || '' AS quantity, reserved FROM stock" }],
     ["another file", "file"],
@@ -104,7 +104,7 @@ describe("a row that is too large to be read", () => {
 });
 
 describe("many large rows", () => {
-  it("are compared in steps, and sent in requests of a bounded size", async () => {
+  itWhole("are compared in steps, and sent in requests of a bounded size", async () => {
     const test = await startFeeds({
       settings: {
         imports: { stocks: { key: ["sku"], record: { sku: "{sku}", quantity: "{available}", place: "{warehouse}" } } },

@@ -126,7 +126,7 @@ describe("an import whose answers always have such a name", () => {
     ...{ kind: "raw", contentType: "application/json", body: JSON.stringify(body) },
   });
 
-  it.each([
+  itWhole.each([
     [
       "the records that it had already",
       ({ all, changed }: Handled) => ({ processed: all.length, skipped: all.length - changed }),

@@ -129,7 +129,7 @@ describe("a record that the service fails at, beside changes of others", () => {
     return Math.max(...waits, ...[...changed.values()].map(({ minute }) => minutes - minute));
   }
 
-  it("delays each of them by one failed request at most, and is sent with none of them again", async () => {
+  itWhole("delays each of them by one failed request at most, and is sent with none of them again", async () => {
     const feeds = await startBusy(200);
     expect(await sell(feeds, 15)).toBeLessThanOrEqual(3);
     const failed = feeds.requests().filter(({ status }) => status === 500);
@@ -187,7 +187,7 @@ describe("a service that fails at everything", () => {
     expect(statuses.length).toBeLessThan(8);
   });
 
-  it("gets whole chunks when it is well, also where each pass is a process of its own", async () => {
+  itWhole("gets whole chunks when it is well, also where each pass is a process of its own", async () => {
     const feeds = await startWithRows(200);
     feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
     await passes(feeds, 6, () => feeds.restart());
@@ -198,7 +198,7 @@ describe("a service that fails at everything", () => {
     expect(feeds.requests().length).toBeLessThan(20);
   });
 
-  it("sets no record aside, and gets whole chunks again when it is well", async () => {
+  itWhole("sets no record aside, and gets whole chunks again when it is well", async () => {
     const feeds = await startWithRows(200);
     feeds.sandbox.service.setOptions({ reject: { skus: "all", how: "500" } });
     await passes(feeds, 20);

@@ -37,33 +37,36 @@ describe("refused credentials", () => {
 });
 
 describe("an unpaid subscription", () => {
-  it("keeps one pending row a key for days, probes at most once in 30 minutes, and then drains by urgency", async () => {
-    const { erp, run, minute, holds, requests, clock, sandbox, rows, level } = await startFeeds({
-      settings: { imports: { stocks: { chunk: 2 } } },
-    });
-    erp.exec("INSERT INTO stock (sku, quantity) VALUES ('ZERO', 5), ('LESS', 5), ('MORE', 5), ('SAME', 5)");
-    await run("stocks");
-    sandbox.service.setOptions({ paid: false });
-    requests();
-    for (let day = 0; day < 2; day++) {
-      for (let hour = 0; hour < 24; hour++) {
-        erp.prepare("UPDATE stock SET quantity = ? WHERE sku <> 'SAME'").run(day * 24 + hour + 6);
-        await minute();
-        clock.advance(59 * MINUTE_MS);
+  itWhole(
+    "keeps one pending row a key for days, probes at most once in 30 minutes, and then drains by urgency",
+    async () => {
+      const { erp, run, minute, holds, requests, clock, sandbox, rows, level } = await startFeeds({
+        settings: { imports: { stocks: { chunk: 2 } } },
+      });
+      erp.exec("INSERT INTO stock (sku, quantity) VALUES ('ZERO', 5), ('LESS', 5), ('MORE', 5), ('SAME', 5)");
+      await run("stocks");
+      sandbox.service.setOptions({ paid: false });
+      requests();
+      for (let day = 0; day < 2; day++) {
+        for (let hour = 0; hour < 24; hour++) {
+          erp.prepare("UPDATE stock SET quantity = ? WHERE sku <> 'SAME'").run(day * 24 + hour + 6);
+          await minute();
+          clock.advance(59 * MINUTE_MS);
+        }
       }
-    }
-    expect(holds()).toEqual([{ area: "imports", reason: "payment" }]);
-    expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 3 }]);
-    expect(rows("SELECT DISTINCT state FROM stock_sent WHERE sku <> 'SAME'")).toEqual([{ state: "held" }]);
-    expect(requests().length).toBeLessThanOrEqual(48);
-    erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'ZERO'; UPDATE stock SET quantity = 4 WHERE sku = 'LESS'");
-    erp.exec("UPDATE stock SET quantity = 90 WHERE sku = 'MORE'");
-    sandbox.service.setOptions({ paid: true });
-    clock.advance(30 * MINUTE_MS);
-    await run("stocks");
-    expect(requests().flatMap(({ records }) => records.map(({ sku }) => sku))).toEqual(["ZERO", "LESS", "MORE"]);
-    expect([level("ZERO"), level("LESS"), level("MORE"), holds()]).toEqual([0, 4, 90, []]);
-  });
+      expect(holds()).toEqual([{ area: "imports", reason: "payment" }]);
+      expect(rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 3 }]);
+      expect(rows("SELECT DISTINCT state FROM stock_sent WHERE sku <> 'SAME'")).toEqual([{ state: "held" }]);
+      expect(requests().length).toBeLessThanOrEqual(48);
+      erp.exec("UPDATE stock SET quantity = 0 WHERE sku = 'ZERO'; UPDATE stock SET quantity = 4 WHERE sku = 'LESS'");
+      erp.exec("UPDATE stock SET quantity = 90 WHERE sku = 'MORE'");
+      sandbox.service.setOptions({ paid: true });
+      clock.advance(30 * MINUTE_MS);
+      await run("stocks");
+      expect(requests().flatMap(({ records }) => records.map(({ sku }) => sku))).toEqual(["ZERO", "LESS", "MORE"]);
+      expect([level("ZERO"), level("LESS"), level("MORE"), holds()]).toEqual([0, 4, 90, []]);
+    },
+  );
 
   itWhole("probes at most once in 30 minutes with all feeds together, whichever has something to send", async () => {
     const { erp, minute, requests, sandbox } = await startFeeds({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PATIENT } from "../support/program.ts";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { inWhole, itSome, itWhole, size, some } from "../support/whole.ts";
+import { inWhole, itWhole, size, some } from "../support/whole.ts";
 
 const whole = inWhole("feeds/push-failing-record", "feeds/push-model");
 
@@ -64,7 +64,7 @@ describe("a service that refuses every import for a while", () => {
     },
   );
 
-  itSome(1)([308, 423, 404])(
+  itWhole.each([308, 423, 404])(
     "%i: is probed with the only row that waits, and each probe leaves the hold",
     async (status) => {
       const test = await startFeeds();

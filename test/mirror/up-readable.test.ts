@@ -83,7 +83,7 @@ describeWithPostgres("rows that PostgreSQL has and cannot give", () => {
     expect(await remote(REFUSED)).toEqual([{ sku: "large" }]);
   });
 
-  it("are refused before JSON is made of them where only that is larger than any text", async () => {
+  itWhole("are refused before JSON is made of them where only that is larger than any text", async () => {
     const { bridge, erp, pass, remote } = await startUp();
     const [id = ""] = await storeOrders(bridge, 1);
     await erp.query(

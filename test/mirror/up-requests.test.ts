@@ -77,38 +77,41 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
   });
 
-  it("know of another order that they are corrected to what PostgreSQL shows of that one, or what is named with it", async () => {
-    const { bridge, erp, pass } = await startUp({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });
-    const [former = "", right = "", unseen = ""] = await storeOrders(bridge, 3);
-    await showOrder(erp, former, 2);
-    await showOrder(erp, right, 1);
-    for (let n = 0; n < 6; n++)
-      await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, 'shipped')", [
-        SHOP,
-        former,
-      ]);
-    const known = () =>
-      bridge
-        .rows<{ known_revision: number }>("SELECT known_revision FROM status_requests ORDER BY id")
-        .map((row) => row.known_revision);
-    await pass();
-    expect(known()).toEqual([2, 2, 2, 2, 2, 2]);
-    const correct = (seq: number, set: string, values: unknown[]) =>
-      erp.query(`UPDATE status_requests SET ${set} WHERE seq = ${seq}`, values as string[]);
-    await correct(1, "order_id = $1", [right]);
-    await correct(2, "order_id = $1", [unseen]);
-    await correct(3, "order_id = $1, known_revision = $2", [right, 2]);
-    await correct(4, "known_revision = $2, order_id = $1", [right, 0]);
-    await correct(5, "order_id = $1, comment = 'parcel'", [former]);
-    await correct(6, "known_revision = $1", [1]);
-    await pass();
-    expect(known()).toEqual([1, 0, 2, 0, 2, 1]);
-    bridge.sandbox.service.changeOrder(right, { status: "cancelled" });
-    bridge.clock.advance(60_000);
-    await bridge.run("updates");
-    await bridge.run("statuses");
-    expect(bridge.rows("SELECT id FROM status_requests WHERE state = 'refused' ORDER BY id")).toEqual([{ id: 1 }]);
-  });
+  itWhole(
+    "know of another order that they are corrected to what PostgreSQL shows of that one, or what is named with it",
+    async () => {
+      const { bridge, erp, pass } = await startUp({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });
+      const [former = "", right = "", unseen = ""] = await storeOrders(bridge, 3);
+      await showOrder(erp, former, 2);
+      await showOrder(erp, right, 1);
+      for (let n = 0; n < 6; n++)
+        await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, 'shipped')", [
+          SHOP,
+          former,
+        ]);
+      const known = () =>
+        bridge
+          .rows<{ known_revision: number }>("SELECT known_revision FROM status_requests ORDER BY id")
+          .map((row) => row.known_revision);
+      await pass();
+      expect(known()).toEqual([2, 2, 2, 2, 2, 2]);
+      const correct = (seq: number, set: string, values: unknown[]) =>
+        erp.query(`UPDATE status_requests SET ${set} WHERE seq = ${seq}`, values as string[]);
+      await correct(1, "order_id = $1", [right]);
+      await correct(2, "order_id = $1", [unseen]);
+      await correct(3, "order_id = $1, known_revision = $2", [right, 2]);
+      await correct(4, "known_revision = $2, order_id = $1", [right, 0]);
+      await correct(5, "order_id = $1, comment = 'parcel'", [former]);
+      await correct(6, "known_revision = $1", [1]);
+      await pass();
+      expect(known()).toEqual([1, 0, 2, 0, 2, 1]);
+      bridge.sandbox.service.changeOrder(right, { status: "cancelled" });
+      bridge.clock.advance(60_000);
+      await bridge.run("updates");
+      await bridge.run("statuses");
+      expect(bridge.rows("SELECT id FROM status_requests WHERE state = 'refused' ORDER BY id")).toEqual([{ id: 1 }]);
+    },
+  );
 
   itWhole("know nothing where PostgreSQL has noted no revision, whatever the shop has by now", async () => {
     const { bridge, erp, pass } = await startUp({ statuses: { path: "/api/v1/1c/orders/{order_id}/status" } });

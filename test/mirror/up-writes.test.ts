@@ -5,7 +5,7 @@ import type { TestBridge } from "../support/bridge.ts";
 import { BASE64 } from "../support/images.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { tempFolder } from "../support/temp.ts";
-import { itSome, itWhole } from "../support/whole.ts";
+import { itWhole } from "../support/whole.ts";
 import { SHOP, startUp } from "./up-support.ts";
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,7 @@ function isSilent({ bridge, clock }: TestBridge): boolean {
 }
 
 describeWithPostgres("an ERP that writes equal values in PostgreSQL", () => {
-  itSome(1)([UPSERT, "UPDATE stock SET quantity = quantity", REFILL])(
+  itWhole.each([UPSERT, "UPDATE stock SET quantity = quantity", REFILL])(
     "is not silent, makes no key dirty and sends nothing: %s",
     async (write) => {
       const { bridge, erp, pass } = await startUp(WATCHED);

@@ -4,7 +4,7 @@ import type { MirrorTx } from "../../src/mirror/connection.ts";
 import { approveMirror, loadMirrorFacts, noteRestored, switchMirror } from "../../src/mirror/mirror-state.ts";
 import { readTouched } from "../../src/mirror/up/remote-rows.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
-import { inWhole, itSome, itWhole } from "../support/whole.ts";
+import { inWhole, itWhole } from "../support/whole.ts";
 import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
@@ -230,7 +230,7 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await remote("SELECT count(*)::int AS n FROM touched")).toEqual([{ n: 0 }]);
   });
 
-  itSome(1)(["before", "after"] as const)("arrive where a COMMIT is cut off %s PostgreSQL has it", async (when) => {
+  itWhole.each(["before", "after"] as const)("arrive where a COMMIT is cut off %s PostgreSQL has it", async (when) => {
     const { bridge, erp, proxy, pass, remote } = await startUp();
     for (let round = 1; round <= 3; round++) {
       await erp.query(
@@ -315,67 +315,73 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(await pass()).toEqual({});
   });
 
-  it("go where the ERP deletes them before the shop has looked at a promoted PostgreSQL, which has lost nothing", async () => {
-    const bench = await startUp();
-    const { bridge, erp, pass, restart } = bench;
-    const { store } = bridge.bridge;
-    switchOn(store);
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 5) n`,
-    );
-    await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'P1', 1), ('${SHOP}', 'P2', 1)`);
-    await pass();
-    const promote = () => store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: false }));
-    const skus = (table: string) =>
-      bridge.rows<{ sku: string }>(`SELECT sku FROM ${table} ORDER BY sku`).map(({ sku }) => sku);
-    promote();
-    // What has no note may be lacking for another reason, as in a table restored alone.
-    await erp.query("SET erp_bridge.quiet = 'on'; DELETE FROM stock WHERE sku = 'S5'; RESET erp_bridge.quiet");
-    await erp.query("DELETE FROM stock WHERE sku IN ('S1', 'S2'); TRUNCATE prices");
-    await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'P3', 1)`);
-    restart();
-    await pass();
-    expect(skus("stock")).toEqual(["S3", "S4", "S5"]);
-    expect(skus("prices")).toEqual(["P3"]);
-    expect(loadMirrorFacts(store)?.kept).toBe(1);
-    // Nor does a night count what a note is yet to delete.
-    await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S5', 1)`);
-    bench.up.compareAll();
-    await bench.turn();
-    await erp.query("TRUNCATE prices; DELETE FROM stock WHERE sku = 'S5'");
-    await pass();
-    expect([skus("stock"), skus("prices")]).toEqual([["S3", "S4"], []]);
-    expect(loadMirrorFacts(store)?.kept).toBe(0);
-    // Rows that waited for an approval before still do.
-    await erp.query("SET erp_bridge.quiet = 'on'; DELETE FROM stock WHERE sku = 'S4'; RESET erp_bridge.quiet");
-    bench.up.compareAll();
-    await pass();
-    expect(loadMirrorFacts(store)?.kept).toBe(1);
-    promote();
-    await erp.query("TRUNCATE stock");
-    await pass();
-    expect(skus("stock")).toEqual(["S3", "S4"]);
-    expect(loadMirrorFacts(store)?.kept).toBe(2);
-  });
+  itWhole(
+    "go where the ERP deletes them before the shop has looked at a promoted PostgreSQL, which has lost nothing",
+    async () => {
+      const bench = await startUp();
+      const { bridge, erp, pass, restart } = bench;
+      const { store } = bridge.bridge;
+      switchOn(store);
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 5) n`,
+      );
+      await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'P1', 1), ('${SHOP}', 'P2', 1)`);
+      await pass();
+      const promote = () => store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: false }));
+      const skus = (table: string) =>
+        bridge.rows<{ sku: string }>(`SELECT sku FROM ${table} ORDER BY sku`).map(({ sku }) => sku);
+      promote();
+      // What has no note may be lacking for another reason, as in a table restored alone.
+      await erp.query("SET erp_bridge.quiet = 'on'; DELETE FROM stock WHERE sku = 'S5'; RESET erp_bridge.quiet");
+      await erp.query("DELETE FROM stock WHERE sku IN ('S1', 'S2'); TRUNCATE prices");
+      await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'P3', 1)`);
+      restart();
+      await pass();
+      expect(skus("stock")).toEqual(["S3", "S4", "S5"]);
+      expect(skus("prices")).toEqual(["P3"]);
+      expect(loadMirrorFacts(store)?.kept).toBe(1);
+      // Nor does a night count what a note is yet to delete.
+      await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'S5', 1)`);
+      bench.up.compareAll();
+      await bench.turn();
+      await erp.query("TRUNCATE prices; DELETE FROM stock WHERE sku = 'S5'");
+      await pass();
+      expect([skus("stock"), skus("prices")]).toEqual([["S3", "S4"], []]);
+      expect(loadMirrorFacts(store)?.kept).toBe(0);
+      // Rows that waited for an approval before still do.
+      await erp.query("SET erp_bridge.quiet = 'on'; DELETE FROM stock WHERE sku = 'S4'; RESET erp_bridge.quiet");
+      bench.up.compareAll();
+      await pass();
+      expect(loadMirrorFacts(store)?.kept).toBe(1);
+      promote();
+      await erp.query("TRUNCATE stock");
+      await pass();
+      expect(skus("stock")).toEqual(["S3", "S4"]);
+      expect(loadMirrorFacts(store)?.kept).toBe(2);
+    },
+  );
 
-  it("stay where a restore may have lost them, until the comparison begins, also where that is interrupted", async () => {
-    const { bridge, erp, turn, pass, restart } = await startUp();
-    const { store } = bridge.bridge;
-    switchOn(store);
-    await erp.query(
-      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 4) n`,
-    );
-    await pass();
-    store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: true }));
-    // Perhaps a note of before the backup.
-    await erp.query("DELETE FROM stock WHERE sku = 'S1'");
-    await turn();
-    await erp.query("DELETE FROM stock WHERE sku = 'S2'");
-    restart();
-    await pass();
-    expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "S1" }, { sku: "S3" }, { sku: "S4" }]);
-    expect(loadMirrorFacts(store)?.kept).toBe(1);
-  });
+  itWhole(
+    "stay where a restore may have lost them, until the comparison begins, also where that is interrupted",
+    async () => {
+      const { bridge, erp, turn, pass, restart } = await startUp();
+      const { store } = bridge.bridge;
+      switchOn(store);
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, n FROM generate_series(1, 4) n`,
+      );
+      await pass();
+      store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: true }));
+      // Perhaps a note of before the backup.
+      await erp.query("DELETE FROM stock WHERE sku = 'S1'");
+      await turn();
+      await erp.query("DELETE FROM stock WHERE sku = 'S2'");
+      restart();
+      await pass();
+      expect(bridge.rows("SELECT sku FROM stock ORDER BY sku")).toEqual([{ sku: "S1" }, { sku: "S3" }, { sku: "S4" }]);
+      expect(loadMirrorFacts(store)?.kept).toBe(1);
+    },
+  );
 
   itWhole("are not taken for lacking where PostgreSQL has not heard of round after round", async () => {
     const { bridge, erp, pass, proxy, restart } = await startUp();

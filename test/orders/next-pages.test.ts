@@ -59,7 +59,7 @@ function servePages<T extends TestBridge>(t: T) {
 const origin = ({ t }: Awaited<ReturnType<typeof start>>) => t.sandbox.url;
 
 describe("a batch whose answer names a next page", () => {
-  it("is not confirmed where its link leads elsewhere and nothing is under the numbers of its pages", async () => {
+  itWhole("is not confirmed where its link leads elsewhere and nothing is under the numbers of its pages", async () => {
     const scene = await start();
     const ids = createOrders(scene.t, 5);
     const beside = { next: "http://orders.internal/pages?batch=4&page=2", page: 1, pages: 2, total: 5 };
@@ -286,7 +286,7 @@ describe("a batch whose answer names a next page", () => {
     expect(orderCount(t)).toBe(6);
   });
 
-  it("waits where its next page is one of the batch before, as from a cache", async () => {
+  itWhole("waits where its next page is one of the batch before, as from a cache", async () => {
     const scene = await start();
     const { t, serve } = scene;
     const batch = (name: string, ids: readonly string[], next = "page=2") => ({
@@ -349,7 +349,7 @@ describe("a batch whose answer names a next page", () => {
     expect(isConfirmed()).toBe(true);
   });
 
-  it.each<[string, Page]>([
+  itWhole.each<[string, Page]>([
     ["an empty list", { ids: [] }],
     ["an empty list that names the page after it", { ids: [], beside: { next: `${PATH}?page=3` } }],
     ["nothing", { ids: [], status: 204 }],
@@ -772,7 +772,7 @@ describe("a batch beside the number of its page", () => {
     expect([all.isConfirmed(), orderCount(all.t)]).toEqual([true, 5]);
   });
 
-  itSome(3)(FORMS.toReversed())(
+  itWhole.each(FORMS.toReversed())(
     "is confirmed once the pages behind it are stored, without a link: %s",
     async (...form) => {
       const all = await start();
@@ -798,7 +798,7 @@ describe("a batch beside the number of its page", () => {
     expect(asked.slice(0, 3)).toEqual(["", "page=2", "page=3"]);
   });
 
-  itSome(2)<[string, Page]>([
+  itWhole.each<[string, Page]>([
     ["has_more", { ids: [], beside: { page: 1, has_more: true } }],
     ["a header", { ids: [], headers: { "x-next-page": "2" } }],
   ])("is confirmed where the service does not turn pages, and says that more waits: %s", async (_, page) => {

@@ -59,7 +59,7 @@ async function syncFor(t: TestBridge, minutes: number): Promise<unknown[]> {
 }
 
 describe("the same orders under a new batch id in each process", () => {
-  it.each([
+  itWhole.each([
     ["as they are", (order: object) => order],
     ["with their keys in another order", (order: object, turn: number) => shuffled(order, turn)],
     [
@@ -79,7 +79,7 @@ describe("the same orders under a new batch id in each process", () => {
     expect(t.rows(SAVED)).toEqual(saved);
   });
 
-  it("get three rows where each process is given them once", async () => {
+  itWhole("get three rows where each process is given them once", async () => {
     const t = await startLeased();
     const { service } = t.sandbox;
     const handle = service.handle.bind(service);
@@ -99,7 +99,7 @@ describe("the same orders under a new batch id in each process", () => {
     }
   });
 
-  it("get a row of their own with a new order or a newer one among them", async () => {
+  itWhole("get a row of their own with a new order or a newer one among them", async () => {
     const t = await startLeased();
     await syncFor(t, 5);
     const rows = batchStates(t).length;
@@ -123,7 +123,7 @@ describe("the same orders under a new batch id in each process", () => {
     expect(t.rows("SELECT 1 FROM owed_reads UNION SELECT 1 FROM orders WHERE status = 'paid'")).toHaveLength(1);
   });
 
-  it("get a row again where theirs was removed, and then no more", async () => {
+  itWhole("get a row again where theirs was removed, and then no more", async () => {
     const t = await startLeased();
     await syncFor(t, 5);
     t.bridge.store.db.prepare("DELETE FROM batches").run();
@@ -278,7 +278,7 @@ describe("the same orders under a new batch id each time", () => {
   });
 });
 
-it.each([200, 404, 422, 500])(
+itWhole.each([200, 404, 422, 500])(
   "hides none behind a batch that comes first at every poll: its confirm answers %s",
   async (status) => {
     const t = await startTestBridge();

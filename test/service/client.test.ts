@@ -235,7 +235,7 @@ describe("an answer that is not to be trusted", () => {
     expect(String((await get(client)).body)).toBe(body);
   });
 
-  it.each<FaultAction>([
+  itWhole.each<FaultAction>([
     { kind: "endless" },
     { kind: "drip", bytesPerSecond: 20 },
     { kind: "drip", bytesPerSecond: 20, of: "answer" },
@@ -321,7 +321,7 @@ describe("a connection", () => {
     expect(await failureOf(get(client))).toMatchObject({ code: "unreachable", effect: "none" });
   });
 
-  it.each<[string, (socket: Socket) => void]>([
+  itWhole.each<[string, (socket: Socket) => void]>([
     ["ends at once", (socket) => socket.end()],
     ["is reset at once", (socket) => socket.resetAndDestroy()],
     ["is reset in the middle of the handshake", (socket) => socket.once("data", () => socket.resetAndDestroy())],

@@ -368,7 +368,7 @@ describe("a status for an order that the changes give another status, and that c
     expect(request(id)).toMatchObject({ state: "sent", status_before: "paid", last_error: null });
   });
 
-  it("waits for a cancellation in a record that has the order's id and looks like another order", async () => {
+  itWhole("waits for a cancellation in a record that has the order's id and looks like another order", async () => {
     const { ids, ask, ill, clock, sandbox, run, poll, request, effects, rows } = await startIll();
     const { items, ...known } = JSON.parse(sandbox.service.newestText(ids[0]!)!);
     clock.advance(HOUR_MS);

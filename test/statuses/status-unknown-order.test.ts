@@ -161,7 +161,7 @@ describe("a status for an order that is not stored", () => {
     expect(snapshots(bridge, id)).toBeLessThan(10);
   });
 
-  it("neither delays the others nor asks for many at once", async () => {
+  itWhole("neither delays the others nor asks for many at once", async () => {
     const bridge = await startStatusBridge();
     const { ids, ask, send, request, sandbox } = bridge;
     await bridge.run("updates");

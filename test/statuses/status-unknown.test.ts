@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
-import { itSome, itWhole, some } from "../support/whole.ts";
+import { itWhole, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
 /** Whoever asks for updates is given whole orders. */
@@ -329,7 +329,7 @@ describe("a status whose outcome is unknown", () => {
     expect(effects(ids[4])).toEqual(["paid"]);
   });
 
-  itSome(2)([
+  itWhole.each([
     ['{"status":0,"message":"no such transition"}', '{"status":1}'],
     ['{"code":10010,"msg":"no permission"}', '{"code":0,"msg":"done"}'],
     ['{"meta":{"code":1001},"data":null}', '{"meta":{"code":0},"data":null}'],

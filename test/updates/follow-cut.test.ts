@@ -291,7 +291,7 @@ describe("nothing is missing, and nothing is told or read", () => {
     ["everything in one page in any order, as a log", { order: "shuffled", pageLimit: 100_000, history: "log" }],
     ["the newest first, in one page", { keeps: "newest", order: "descending", pageLimit: 200 }],
   ];
-  itSome(1)(whole)("%s", async (_, updates) => {
+  itWhole.each(whole)("%s", async (_, updates) => {
     const test = await start(60, updates);
     await settleIn(test);
     await test.poll(3_600_000);

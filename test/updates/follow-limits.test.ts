@@ -84,7 +84,7 @@ function limitRequests(test: Followed, perMinute: number, path = /\/updates/): v
 }
 
 describe("a service that refuses a since of more than three days", () => {
-  it("is followed at once after an outage of half the limit: what was widened is left out", async () => {
+  itWhole("is followed at once after an outage of half the limit: what was widened is left out", async () => {
     const test = await start(5, 3 * DAY_MS);
     await run(test, 2 * HOUR_MS, 10 * 60_000);
     await outage(test, 40 * HOUR_MS);
@@ -222,7 +222,7 @@ describe("a service that refuses a since of more than three days", () => {
     },
   );
 
-  it.each([
+  itWhole.each([
     ["a day", DAY_MS],
     ["ten years", 3650 * DAY_MS],
   ])(
@@ -237,7 +237,7 @@ describe("a service that refuses a since of more than three days", () => {
     },
   );
 
-  it("is searched for after a start too, with a clock that is behind", async () => {
+  itWhole("is searched for after a start too, with a clock that is behind", async () => {
     const test = await start(2, 5 * HOUR_MS, { dateHeader: false, clockOffsetMs: DAY_MS });
     await run(test, DAY_MS, 50 * 60_000);
     const { path: database } = test.bridge.store;
@@ -341,7 +341,7 @@ whole.describe("a service that answers few requests a minute", () => {
 });
 
 describe("a refusal that is not about the age of since", () => {
-  it("leaves no gap: the older since is answered once the service is well", async () => {
+  itWhole("leaves no gap: the older since is answered once the service is well", async () => {
     const test = await start(5, 365 * DAY_MS);
     await run(test, 2 * DAY_MS, 4 * HOUR_MS);
     const rule = test.sandbox.faults.add({

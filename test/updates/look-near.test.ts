@@ -51,7 +51,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     },
   );
 
-  it("goes back, and is not moved by those times again in the hour before they come", async () => {
+  itWhole("goes back, and is not moved by those times again in the hour before they come", async () => {
     const test = await startFollowed(4, noDate);
     const [a, b, c, d] = test.ids as [string, string, string, string];
     test.change(c, { status: "paid" });
@@ -71,7 +71,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     }
   });
 
-  it("goes back, and times that were wrong later move it neither, once they are near", async () => {
+  itWhole("goes back, and times that were wrong later move it neither, once they are near", async () => {
     const test = await startFollowed(4, noDate);
     const [a, b, c, d] = test.ids as [string, string, string, string];
     test.change(a, { status: "paid", timestamp: test.clock.nowMs() + 2 * HOUR_MS });

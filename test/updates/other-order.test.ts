@@ -6,6 +6,7 @@ import { retryQuarantined } from "../../src/quarantine/retry-quarantined.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { collectingLog, configFor } from "../support/bridge.ts";
 import { type IllOrders, startWithIll } from "../support/ill-orders.ts";
+import { itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -34,7 +35,7 @@ function otherOf(test: IllOrders, id: string, number: string): string {
 }
 
 describe("an order under whose id another one is stored", () => {
-  it("is stored within half an hour where the service was wrong for one batch", async () => {
+  itWhole("is stored within half an hour where the service was wrong for one batch", async () => {
     const test = await startWithIll(3);
     const { service } = test.sandbox;
     const p = service.createOrder({ lines: [{ sku: "P", quantity: 3 }] });
@@ -56,7 +57,7 @@ describe("an order under whose id another one is stored", () => {
     expect(test.snapshots(q)).toBeLessThan(12);
   });
 
-  it("stays held where the order itself is answered as either in turn, and is read at most hourly", async () => {
+  itWhole("stays held where the order itself is answered as either in turn, and is read at most hourly", async () => {
     const test = await startWithIll(2);
     const [id] = test.ids as [string];
     const before = numberOf(test, id);
@@ -81,28 +82,31 @@ describe("an order under whose id another one is stored", () => {
     expect(passes).toBeLessThan(30);
   });
 
-  it("replaces the stored one once where the order itself is always this one, and the former is held", async () => {
-    const test = await startWithIll(3);
-    const [id] = test.ids as [string];
-    const former = test.rows<{ number: string; payload: string }>(
-      "SELECT number, payload FROM orders WHERE order_id = ?",
-      id,
-    )[0]!;
-    const other = otherOf(test, id, "A-1");
-    await serve(test, [other]);
-    test.ill.set(id, raw(other));
-    for (let minutes = 0; minutes < 30; minutes++) await test.poll();
-    expect(numberOf(test, id)).toEqual({ number: "A-1", revision: 2 });
-    const reason = expect.stringContaining("this is what was stored under its id before");
-    const kept = { kind: "order", reference: former.number, payload: former.payload };
-    expect(held(test)).toEqual([{ ...kept, reason }]);
-    await serve(test, [former.payload]);
-    for (let hours = 0; hours < 30; hours++) await test.poll(HOUR_MS);
-    expect(numberOf(test, id)).toEqual({ number: "A-1", revision: 2 });
-    expect(held(test)).toMatchObject([kept]);
-  });
+  itWhole(
+    "replaces the stored one once where the order itself is always this one, and the former is held",
+    async () => {
+      const test = await startWithIll(3);
+      const [id] = test.ids as [string];
+      const former = test.rows<{ number: string; payload: string }>(
+        "SELECT number, payload FROM orders WHERE order_id = ?",
+        id,
+      )[0]!;
+      const other = otherOf(test, id, "A-1");
+      await serve(test, [other]);
+      test.ill.set(id, raw(other));
+      for (let minutes = 0; minutes < 30; minutes++) await test.poll();
+      expect(numberOf(test, id)).toEqual({ number: "A-1", revision: 2 });
+      const reason = expect.stringContaining("this is what was stored under its id before");
+      const kept = { kind: "order", reference: former.number, payload: former.payload };
+      expect(held(test)).toEqual([{ ...kept, reason }]);
+      await serve(test, [former.payload]);
+      for (let hours = 0; hours < 30; hours++) await test.poll(HOUR_MS);
+      expect(numberOf(test, id)).toEqual({ number: "A-1", revision: 2 });
+      expect(held(test)).toMatchObject([kept]);
+    },
+  );
 
-  it("is stored although its timestamp is before that of the stored one, found by reconcile alone", async () => {
+  itWhole("is stored although its timestamp is before that of the stored one, found by reconcile alone", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     test.clock.advance(HOUR_MS);
@@ -118,35 +122,38 @@ describe("an order under whose id another one is stored", () => {
     expect(numberOf(test, id)).toMatchObject({ number: "A-1" });
   });
 
-  it("is not believed while the service answers for each order with another one, and all is well afterwards", async () => {
-    const test = await startWithIll(1);
-    const { sandbox } = test;
-    for (let n = 0; n < 40; n++) {
-      test.clock.advance(MINUTE_MS);
-      sandbox.service.createOrder({ lines: [{ sku: `S-${n}`, quantity: n + 1 }] });
-    }
-    await test.run("orders");
-    const ids = test.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id);
-    const before = ids.map((id) => numberOf(test, id));
-    for (const [i, id] of ids.entries()) {
-      const of = ids[(i + 1) % ids.length]!;
-      test.ill.set(id, raw(sandbox.service.newestText(of)!.replaceAll(of, id)));
-    }
-    test.change(ids[0]!, { status: "paid" });
-    for (let minutes = 0; minutes < 40; minutes++) await test.poll();
-    expect(ids.map((id) => numberOf(test, id))).toEqual(before);
-    expect((await test.run("reconcile")).counts).toMatchObject({ quarantined: 41 });
-    for (let minutes = 0; minutes < 60; minutes++) await test.poll();
-    await test.run("reconcile");
-    expect(ids.map((id) => numberOf(test, id))).toEqual(before);
-    test.ill.clear();
-    for (let minutes = 0; minutes < 70; minutes++) await test.poll();
-    expect(ids.map((id) => numberOf(test, id)?.number)).toEqual(before.map((order) => order?.number));
-    expect(held(test)).toEqual([]);
-    expect(test.rows("SELECT order_id FROM owed_reads UNION ALL SELECT order_id FROM first_looks")).toEqual([]);
-  });
+  itWhole(
+    "is not believed while the service answers for each order with another one, and all is well afterwards",
+    async () => {
+      const test = await startWithIll(1);
+      const { sandbox } = test;
+      for (let n = 0; n < 40; n++) {
+        test.clock.advance(MINUTE_MS);
+        sandbox.service.createOrder({ lines: [{ sku: `S-${n}`, quantity: n + 1 }] });
+      }
+      await test.run("orders");
+      const ids = test.rows<{ id: string }>("SELECT order_id AS id FROM orders").map(({ id }) => id);
+      const before = ids.map((id) => numberOf(test, id));
+      for (const [i, id] of ids.entries()) {
+        const of = ids[(i + 1) % ids.length]!;
+        test.ill.set(id, raw(sandbox.service.newestText(of)!.replaceAll(of, id)));
+      }
+      test.change(ids[0]!, { status: "paid" });
+      for (let minutes = 0; minutes < 40; minutes++) await test.poll();
+      expect(ids.map((id) => numberOf(test, id))).toEqual(before);
+      expect((await test.run("reconcile")).counts).toMatchObject({ quarantined: 41 });
+      for (let minutes = 0; minutes < 60; minutes++) await test.poll();
+      await test.run("reconcile");
+      expect(ids.map((id) => numberOf(test, id))).toEqual(before);
+      test.ill.clear();
+      for (let minutes = 0; minutes < 70; minutes++) await test.poll();
+      expect(ids.map((id) => numberOf(test, id)?.number)).toEqual(before.map((order) => order?.number));
+      expect(held(test)).toEqual([]);
+      expect(test.rows("SELECT order_id FROM owed_reads UNION ALL SELECT order_id FROM first_looks")).toEqual([]);
+    },
+  );
 
-  it("is back within hours where the service was wrong about it alone for an hour", async () => {
+  itWhole("is back within hours where the service was wrong about it alone for an hour", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     const { number } = numberOf(test, id)!;
@@ -159,7 +166,7 @@ describe("an order under whose id another one is stored", () => {
     expect(numberOf(test, id)).toMatchObject({ number });
   });
 
-  it("is not believed where the order was answered as itself in between", async () => {
+  itWhole("is not believed where the order was answered as itself in between", async () => {
     const test = await startWithIll(3);
     const [id] = test.ids as [string];
     const before = numberOf(test, id);
@@ -188,7 +195,7 @@ describe("an order under whose id another one is stored", () => {
     expect(numberOf(test, id)).toMatchObject({ number: "A-1" });
   });
 
-  it.each([
+  itWhole.each([
     ["goes ahead by an hour", HOUR_MS],
     ["goes back by a year", -365 * 24 * HOUR_MS],
   ])("is stored after ten minutes, and not before, where this machine's clock %s", async (_name, ms) => {

@@ -71,7 +71,7 @@ describe("an order that cannot be read", () => {
     expect(new Set(asked())).toEqual(new Set(test.ids));
   });
 
-  it("waits as long as it was asked, and lets the others wait a minute at most", async () => {
+  itWhole("waits as long as it was asked, and lets the others wait a minute at most", async () => {
     const test = await startWithIll(3);
     const [bad, good] = test.ids as [string, string];
     const asked = () => test.sandbox.ledger.ofKind("snapshot").filter(({ path }) => path.endsWith(`/${bad}`)).length;

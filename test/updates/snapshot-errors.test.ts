@@ -1,13 +1,13 @@
 import { describe, expect } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { startWithIll } from "../support/ill-orders.ts";
-import { itSome } from "../support/whole.ts";
+import { itSome, itWhole } from "../support/whole.ts";
 
 const HOUR_MS = 3_600_000;
 const raw = (body: string): FaultAction => ({ kind: "raw", contentType: "application/json", body });
 
 describe("an answer for one order that reports an error beside the order", () => {
-  itSome(2)<[string, string, (text: string) => string, isLasting?: true]>([
+  itWhole.each<[string, string, (text: string) => string, isLasting?: true]>([
     ["in the order itself, for a while", "$", (text) => text.replace("{", '{"error":"card declined",'), true],
     [
       "in the order itself, without its fields",

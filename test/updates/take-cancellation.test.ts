@@ -37,7 +37,7 @@ const CANCELLED = {
 };
 
 describe("a change that says that its order is cancelled, of an order that cannot be read", () => {
-  itSome(1)<[string, (test: IllOrders) => FaultAction]>([
+  itWhole.each<[string, (test: IllOrders) => FaultAction]>([
     ["refused", () => ({ kind: "status", status: 403, body: '{"error":"archived"}' })],
     ["an error", () => ({ kind: "status", status: 500, body: "" })],
     ["a web page", () => WEB_PAGE_404],
@@ -156,7 +156,7 @@ describe("a change that says that its order is cancelled, where no order can be 
     return { test, pass, fail, id: test.ids[0] as string };
   }
 
-  itSome(1)<[string, (test: IllOrders, id: string) => FaultAction]>([
+  itWhole.each<[string, (test: IllOrders, id: string) => FaultAction]>([
     ["in another form", wrapped],
     ["an error", () => ({ kind: "status", status: 500, body: "" })],
     ["refused", () => ({ kind: "status", status: 403, body: "" })],

@@ -58,7 +58,7 @@ describe("a wide re-poll that the service does not answer", () => {
     expect(narrow(failure, 24 * HOUR_MS, HOUR_MS / 2)).toBe(hours * HOUR_MS);
   });
 
-  it("keeps no new change from being stored, is told of, and comes over a shorter time", async () => {
+  itWhole("keeps no new change from being stored, is told of, and comes over a shorter time", async () => {
     const test = await startFollowed(3);
     await poll(test);
     const [id = "", other = "", late = ""] = test.ids;

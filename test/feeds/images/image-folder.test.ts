@@ -130,7 +130,7 @@ describe("the folder of the images", () => {
 });
 
 describe("a file", () => {
-  it("is judged by its bytes and its size, and taken once it is as it should be", async () => {
+  itWhole("is judged by its bytes and its size, and taken once it is as it should be", async () => {
     const images = await startImages({ ...BASE64, bytes_max: "1KB", types: ["image/jpeg"] });
     images.put("text.jpg", "<html>");
     images.put("png.jpg", png("x"));
