@@ -203,6 +203,7 @@ async function recover(running: Running, trouble: FileTrouble, stop: AbortSignal
 function giveUp(thrown: unknown, { log, bridge }: Running, stop: AbortSignal): never {
   const error = asError(thrown);
   log.error({ errorCode: error.code }, error.inFull);
+  // The bridge is stopped already, as it was asked to.
   if (stop.aborted) process.exit(EXIT.ok);
   process.exit(existsSync(bridge.store.path) ? exitCodeOf(error) : MAY_COME_BACK);
 }

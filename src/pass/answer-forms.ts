@@ -33,7 +33,7 @@ import {
   learnUsual,
 } from "../service/outcome/usual-forms.ts";
 import { briefWordsOf, findOdd, hasSettled, NOTHING_SAID, wordsOf } from "../service/outcome/usual-reports.ts";
-import { findUnusualText, haveSettled, NO_TEXTS } from "../service/outcome/usual-texts.ts";
+import { areTextsKnown, findUnusualText, NO_TEXTS } from "../service/outcome/usual-texts.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
@@ -101,7 +101,7 @@ export class AnswerForms {
     const { known, since, fresh, records = NOTHING_SAID, texts = NO_TEXTS } = this.#learned;
     return (
       hasSettled(records) &&
-      (haveSettled(texts) || known.every(({ kind }) => kind !== "object")) &&
+      (areTextsKnown(texts) || known.every(({ kind }) => kind !== "object")) &&
       since !== null &&
       fresh.length === 0 &&
       known.every(({ isReplacement, doubt }) => isReplacement === undefined && doubt !== "list")

@@ -57,7 +57,8 @@ export function hasSucceeded(store: Store, flow: string): boolean {
 
 /** Whether the flow has succeeded, and has not failed since. */
 export function isWell(store: Store, flow: string): boolean {
-  return hasSucceeded(store, flow) && findRow(store, flows, { flow, failures: 0 }) !== undefined;
+  const row = findRow(store, flows, { flow });
+  return row !== undefined && row.lastSuccessAt !== null && row.failures === 0;
 }
 
 /** The newest run, 0 where there is none. */
@@ -65,7 +66,10 @@ export function loadNewestRun(store: Store): number {
   return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");
 }
 
-/** When the newest complete pass over changes after the run `sinceRun` began; undefined where there is none, or it was followed by a failure. */
+/**
+ * When the newest complete pass over changes after the run `sinceRun` began; undefined where there is none, or it was followed by
+ * a failure.
+ */
 export function loadFollowedAt(store: Store, { sinceRun }: { sinceRun: number }): string | undefined {
   if (!isWell(store, "updates")) return undefined;
   const sql = `SELECT (SELECT started_at FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)`;

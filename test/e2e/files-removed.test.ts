@@ -218,11 +218,13 @@ describe("a running daemon", PATIENT, () => {
   });
 
   whole.it("works on with the old configuration where the database has a second name at a reload", async () => {
-    const { shop, program } = await startDaemon();
+    const port = await freePort();
+    const { shop, program } = await startDaemon({ http: { listen: `127.0.0.1:${port}` } });
     const second = path.join(shop.folder, "second.db");
     linkSync(shop.database, second);
     program.child.kill("SIGHUP");
     await program.says("was not taken over");
+    expect(JSON.parse((await askPort(port, "/health")).body)).toMatchObject({ attention: expect.any(Array) });
     rmSync(second);
     addOrders(shop, 5);
     await confirmed(shop, 15);

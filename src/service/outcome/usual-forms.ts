@@ -15,7 +15,7 @@ import {
   nameOf,
 } from "./known-forms.ts";
 import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./usual-reports.ts";
-import { adoptTexts, findUnusualText, haveSettled, learnTexts, NO_TEXTS } from "./usual-texts.ts";
+import { adoptTexts, areTextsKnown, findUnusualText, learnTexts, NO_TEXTS } from "./usual-texts.ts";
 
 /** A form received so often becomes usual; a single first answer is not enough. */
 const USUAL_TIMES = 3;
@@ -107,7 +107,7 @@ function isUnusualForm({ known, since, records }: LearnedForms, form: AnswerForm
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
   const { records = NOTHING_SAID, texts = NO_TEXTS } = learned;
-  const areTextsNew = form.kind === "object" && now.isRepeat !== true && !haveSettled(texts);
+  const areTextsNew = form.kind === "object" && now.isRepeat !== true && !areTextsKnown(texts);
   const areRecordsNew = form.said !== undefined && !hasSettled(records);
   if (!areTextsNew && !areRecordsNew) return next;
   return {

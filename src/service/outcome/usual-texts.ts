@@ -50,7 +50,7 @@ export function readTexts(body: Buffer, root: Span, plain: (text: string) => str
 
 /** The first text that is not usual, with its place; undefined where there is none. */
 export function findUnusualText(usual: UsualTexts, texts: Texts): string | undefined {
-  if (usual.times < USUAL_TIMES) return undefined;
+  if (!areTextsKnown(usual)) return undefined;
   const found = Object.entries(texts).find(([place, text]) => {
     const known = usual.at[place];
     return known !== null && !isAlike(known ?? [], text);
@@ -80,13 +80,13 @@ function stemsOf(text: string): string[] {
 }
 
 /** Whether nothing more is learned from further answers. */
-export function haveSettled({ times }: UsualTexts): boolean {
+export function areTextsKnown({ times }: UsualTexts): boolean {
   return times >= USUAL_TIMES;
 }
 
 /** Learns from an acceptance. Returns the same object where nothing is new. */
 export function learnTexts(usual: UsualTexts, texts: Texts): UsualTexts {
-  if (haveSettled(usual)) return usual;
+  if (areTextsKnown(usual)) return usual;
   const places = [...new Set([...Object.keys(usual.at), ...Object.keys(texts)])].slice(0, PLACES_MAX);
   const at = places.map((place) => {
     const [known = usual.times === 0 ? [] : null, text] = [usual.at[place], texts[place]];
