@@ -2,8 +2,8 @@
  * The rule of the two forms. `npm test` gives an answer within 100 seconds of two free cores: of a `describe` it takes one main
  * test, and of the others those that take less than a tenth of a second (`itWhole`); of a table one case, or so many as take that
  * long together (`itSome`); of random cases few; and what takes half a second, or processes, kills or a PostgreSQL, only where no
- * quicker test asserts the same (`inWhole`). `npm run test:whole` takes everything, with many random cases; `.ci/run` runs it.
- * `TEST_RUNS=2000` makes a campaign of one property.
+ * quicker test asserts the same (`inWhole`). `npm run test:whole` takes everything, with many random cases; `TEST_RUNS=2000` makes
+ * a campaign of one property.
  */
 
 import { existsSync } from "node:fs";
