@@ -129,7 +129,7 @@ export class JobRunner {
       return;
     }
     const { clock } = this.#options;
-    this.#failures += 1;
+    this.#failures = result.hasProgressed === true ? Math.max(this.#failures, 1) : this.#failures + 1;
     this.#retryAtMs = clock.monotonicMs() + passBackoffMs(this.#failures, clock.random());
   }
 }

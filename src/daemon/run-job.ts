@@ -34,8 +34,14 @@ export type RunResult =
       reason: Message;
       leftMs: number | undefined;
     }
-  /** `hold`: the hold that the failure set. */
-  | { error: BridgeError; outcome: "failed" | "stopped"; counts: Record<string, number>; hold?: HoldRow };
+  /** `hold`: the hold that the failure set; `hasProgressed`: as in {@link JobReport}. */
+  | {
+      error: BridgeError;
+      outcome: "failed" | "stopped";
+      counts: Record<string, number>;
+      hold?: HoldRow;
+      hasProgressed?: boolean;
+    };
 
 /** Never throws: a failure is in the result, in `runs` and in one log line. */
 export async function runJob(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
@@ -59,6 +65,7 @@ async function noteFirstPass(job: Job, context: JobContext, at: string, signal: 
 async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: AbortSignal): Promise<RunResult> {
   let admission: Admission = { state: "open" };
   let isLetIn = false;
+  let hasProgressed = false;
   try {
     context.requireAccount?.();
     await restoreOwn(context, context.objects, signal);
@@ -95,6 +102,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     }
     if (report.isLetIn === false) return { error: null, ...report };
     isLetIn = report.failure !== undefined;
+    hasProgressed = report.hasProgressed === true;
     if (report.failure !== undefined) throw report.failure;
     gate.noteAccepted(job.areas, beganMs);
     return { error: null, ...report, lifted: await gate.passed(admission, signal) };
@@ -109,7 +117,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     // A failure that sets a hold ends none: it may be the same one.
     if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
     else await endTried(waitsOf(admission, plan), context, gate, signal);
-    return { error, outcome: "failed", counts: {}, ...(hold === undefined ? {} : { hold }) };
+    return { error, outcome: "failed", counts: {}, hasProgressed, ...(hold === undefined ? {} : { hold }) };
   }
 }
 

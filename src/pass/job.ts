@@ -29,6 +29,8 @@ export interface JobReport {
   isLetIn?: boolean;
   /** The pass failed after an answer that shows its flow accepted; a hold that it probed ends all the same. */
   failure?: BridgeError;
+  /** Although it failed, it did work that no later pass does again: the wait before the next one does not grow. */
+  hasProgressed?: boolean;
 }
 
 export interface Job {

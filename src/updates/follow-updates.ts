@@ -130,7 +130,11 @@ export class FollowUpdates implements Job {
     if (ofOrders === undefined && isSearching && this.#readOrders.unannounced > before) await this.#cuts.show(signal);
     if (ofChanges !== undefined) throw ofOrders ?? ofChanges;
     // Changes were followed; failed reads of single orders do not make the pass fail.
-    if (ofOrders !== undefined) return { outcome: "done", counts, failure: asError(ofOrders) };
+    if (ofOrders !== undefined) {
+      // A service that answers few reads a minute is asked for so many each minute.
+      const hasProgressed = (counts["read"] ?? 0) > 0;
+      return { outcome: "done", counts, failure: asError(ofOrders), hasProgressed };
+    }
     const worked = Object.values(counts).some((count) => count > 0);
     return {
       outcome:

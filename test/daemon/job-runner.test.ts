@@ -48,6 +48,21 @@ async function end(result: RunResult): Promise<void> {
 }
 
 describe("a job", () => {
+  it("that fails with some of its work done waits no longer than before it", async () => {
+    const waits: number[] = [];
+    void runner.runNow(SIGNAL);
+    for (const hasProgressed of [false, false, true, true, false]) {
+      await end({ ...failed, hasProgressed } as RunResult);
+      let waitedMs = 0;
+      for (const before = passes.length; passes.length === before; waitedMs += 500) {
+        clock.advance(500);
+        runner.retryIfDue(SIGNAL);
+      }
+      waits.push(waitedMs);
+    }
+    expect(waits).toEqual([1_500, 3_000, 3_000, 3_000, 6_000]);
+  });
+
   it("that a hold stopped comes back once none stands, and not before", async () => {
     void runner.runNow(SIGNAL);
     isHeld = true;
