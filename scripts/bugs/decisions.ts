@@ -618,16 +618,20 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/daemon/run-job.ts",
   ),
   tested(
-    "test/batches/owed-bodies.test.ts",
+    "test/batches/unconfirmed-bodies.test.ts",
     "a batch stored before the journal was there is confirmed without it",
-    { in: "begin", find: "if (folder !== undefined) await saveOwedBodies(this.#context, paths, signal);", replace: "" },
+    {
+      in: "begin",
+      find: "if (folder !== undefined) await saveUnconfirmedBodies(this.#context, paths, signal);",
+      replace: "",
+    },
     "src/batches/journal-batches.ts",
   ),
   tested(
-    "test/batches/owed-bodies.test.ts",
+    "test/batches/unconfirmed-bodies.test.ts",
     "a body without all records of its batch taken for whole",
     { in: "recordsOf", find: "ids.length !== batch.orderCount", replace: "false" },
-    "src/batches/owed-bodies.ts",
+    "src/batches/unconfirmed-bodies.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",

@@ -1226,7 +1226,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     name: "a journal in another folder begins without the batches whose confirms are owed",
     edits: [
-      { file: "src/batches/owed-bodies.ts", of: "saveOwedBodies", does: "void context; void paths; void signal;" },
+      {
+        file: "src/batches/unconfirmed-bodies.ts",
+        of: "saveUnconfirmedBodies",
+        does: "void context; void paths; void signal;",
+      },
     ],
     foundBy: "simulation",
     draws: { step: { do: "journal folder" } },

@@ -54,7 +54,7 @@ export function loadUnconfirmedIds(store: Store): number[] {
   return store.prepare<number>(sql).pluck().all() as number[];
 }
 
-/** The journal begins in another folder: the batches whose confirms are owed are saved by `owed-bodies.ts`. */
+/** The journal begins in another folder: the batches that are not confirmed yet are saved by `unconfirmed-bodies.ts`. */
 export function markJournaledElsewhere(store: Store): void {
   store.prepare("UPDATE batches SET journaled_elsewhere = 1 WHERE state = 'confirmed'").run();
 }

@@ -5,7 +5,7 @@
  * 2. The batch is committed. If 1 failed, its body is stored in `unjournaled_bodies` with it.
  * 3. The batch is confirmed, once `unjournaled_bodies` is empty.
  *
- * A journal in another folder begins with the batches that are not confirmed yet (`owed-bodies.ts`).
+ * A journal in another folder begins with the batches that are not confirmed yet (`unconfirmed-bodies.ts`).
  *
  * After a crash between 1 and 2 the journal has a body twice, or one of a batch that was not stored; both are harmless.
  */
@@ -25,8 +25,8 @@ import {
   markJournaledElsewhere,
 } from "./batch-rows.ts";
 import { readBody } from "./keep-body.ts";
-import { saveOwedBodies } from "./owed-bodies.ts";
 import type { PullPass } from "./pull-pass.ts";
+import { saveUnconfirmedBodies } from "./unconfirmed-bodies.ts";
 
 /** Metadata of a body in the journal. */
 export interface JournalNote {
@@ -144,7 +144,7 @@ export class JournalBatches {
     const { store } = this.#context;
     const folder = this.#journal?.folder;
     if (loadMeta(store, "journal_folder") !== folder) {
-      if (folder !== undefined) await saveOwedBodies(this.#context, paths, signal);
+      if (folder !== undefined) await saveUnconfirmedBodies(this.#context, paths, signal);
       await commit(this.#context, signal, () => {
         markJournaledElsewhere(store);
         if (folder === undefined) deleteMeta(store, "journal_folder");

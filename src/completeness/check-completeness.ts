@@ -215,8 +215,10 @@ export class CompletenessCheck {
     const isBatch = isDue && (isTrial || names.usual === undefined);
     await this.#save(before, isBatch ? { ...next, empty: NO_EMPTY } : next, signal);
     if (isDue && (isTrial || names.usual !== "named")) return "due";
-    const isTold = names.usual === "none" && sinceMs >= UNUSUAL_WAIT_MS;
-    return isTold ? new BridgeError("answer_shape", m.orders.emptyBatch, { hint: m.orders.emptyBatchHint }) : "nothing";
+    const isReported = names.usual === "none" && sinceMs >= UNUSUAL_WAIT_MS;
+    return isReported
+      ? new BridgeError("answer_shape", m.orders.emptyBatch, { hint: m.orders.emptyBatchHint })
+      : "nothing";
   }
 
   /**
@@ -264,8 +266,8 @@ export class CompletenessCheck {
     const isEmpty = found.every((field) => field.empty !== undefined);
     const next = isPassed ? ignore(after, passed) : after;
     const what = `${metadata.size}: ${this.#describe(found)}`;
-    const told = isPassed && !isEmpty ? withShortBatch(next, { at: note.at, what }) : next;
-    await this.#save(before, told, signal);
+    const saved = isPassed && !isEmpty ? withShortBatch(next, { at: note.at, what }) : next;
+    await this.#save(before, saved, signal);
     if (found.length === 0) return undefined;
     if (isPassed) {
       const passedWords = this.#endpoint === "orders" ? m.orders.emptyConfirmed : m.updates.emptyPassed;

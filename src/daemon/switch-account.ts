@@ -81,9 +81,9 @@ export function switchAccount(store: Store, { config }: LoadedConfig, nowMs: num
   const at = isoTime(nowMs);
   const known = exchangePositions(store, { former, account, at, timezone: config.service.timezone });
   const overlapMs = config.updates.sweep.overlap;
-  const sweptAt = isoTime(nowMs - overlapMs - SWEEP_DUE_MS);
+  const repolledAt = isoTime(nowMs - overlapMs - SWEEP_DUE_MS);
   const lastWide = known?.positions[SWEEP_STREAM];
-  saveWatermark(store, SWEEP_STREAM, lastWide !== undefined && lastWide < sweptAt ? lastWide : sweptAt, at);
+  saveWatermark(store, SWEEP_STREAM, lastWide !== undefined && lastWide < repolledAt ? lastWide : repolledAt, at);
   forgetLearned(store);
   for (const key of PASSING) deleteMeta(store, key);
   invalidateAcknowledged(store, FEED_NAMES, { since: "", at, because: m.daemon.accountMoved });

@@ -5,10 +5,10 @@
  * go back to a state that it had before, even under the same timestamp. So it is not enough to look at the newest
  * record:
  *
- * - a record that was not told before is news, wherever its timestamp stands;
- * - a telling that lacks the record which was last before is news too: the service has replaced it, not aged it.
+ * - a record that was not listed before is new, wherever its timestamp stands;
+ * - an answer without the record that was last before is new too: the service has replaced it, not aged it.
  *
- * Records that left the window are remembered further, so that the wider look of a sweep repeats nothing, but only
+ * Records that left the window are remembered further, so that a wide re-poll repeats nothing, but only
  * where their timestamp distinguishes them from what may come later.
  */
 
@@ -104,8 +104,8 @@ export function rememberChanges(
     !isWhole || (timestampOf(key) !== NO_STAMP && !timestamps.has(timestampOf(key)));
   const kept = seen.filter((key) => !served.has(key) && staysKnown(key));
   // What leaves the window last is that whose absence means something: the largest timestamp, and before that what has none, which never does.
-  const told = [...served].sort((a, b) => (leavingOf(a) < leavingOf(b) ? -1 : leavingOf(a) > leavingOf(b) ? 1 : 0));
-  return [...kept, ...told].slice(-KEYS_MAX);
+  const inOrder = [...served].sort((a, b) => (leavingOf(a) < leavingOf(b) ? -1 : leavingOf(a) > leavingOf(b) ? 1 : 0));
+  return [...kept, ...inOrder].slice(-KEYS_MAX);
 }
 
 /** When a record leaves the window: by its timestamp, or never. */

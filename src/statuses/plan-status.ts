@@ -152,10 +152,10 @@ function planKept(kept: readonly KeptWord[], wanted: string, rules: StatusRules)
   if (word === undefined) return undefined;
   const { status, since } = word;
   if (status === null) return { kind: "wait", reason: m.statuses.keptUnread({ since }) };
-  const told = { status: named(status), since };
+  const params = { status: named(status), since };
   return word.isCancelled && word.isOver
-    ? refuse(m.statuses.keptForLong(told))
-    : { kind: "wait", reason: m.statuses.kept(told) };
+    ? refuse(m.statuses.keptForLong(params))
+    : { kind: "wait", reason: m.statuses.kept(params) };
 }
 
 function refuse(reason: Message): StatusPlan {

@@ -205,20 +205,20 @@ export class FollowUpdates implements Job {
     const watermark = loadWatermark(store, UPDATES_STREAM);
     // Changes are followed from the first pull on; requesting all changes ever made would be useless.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
-    const sweptAt = loadWatermark(store, SWEEP_STREAM);
+    const repolledAt = loadWatermark(store, SWEEP_STREAM);
     const wideRest = loadRest(store, "sweep_rest", this.#signature);
     const wanted = {
       wideOverlapMs,
       overlapMs: follow.overlapMs,
       isWanted: loadMeta(store, "sweep_wanted") !== undefined,
     };
-    const due = wideRest === undefined ? planWideRepoll(sweptAt, client.serviceNow, wanted) : undefined;
+    const due = wideRest === undefined ? planWideRepoll(repolledAt, client.serviceNow, wanted) : undefined;
     // One that failed comes after new changes.
     const lookBackMs = loadWideFailure(store) === undefined ? due : undefined;
     const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
     const isWide = lookBackMs !== undefined;
     const rest = isWide ? undefined : loadRest(store, "updates_rest", this.#signature);
-    const isFirst = sweptAt === undefined;
+    const isFirst = repolledAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isWide, isFirst });
     const isComplete = await (isWide ? this.#wide.readRange(pass) : this.#wide.readInBoth(pass));
     // New changes first, then the rest of a wide re-poll that was too large for one pass.

@@ -86,8 +86,8 @@ export const updates = {
     `A pass ended after ${counted(count, "change")}; more wait. The next one goes on from there by itself.`,
   mergedInto: ({ asked, orderId }: { asked: string; orderId: string }) =>
     `GET /orders/${asked}: it answered with another order (${orderId}), into which it may have been merged.`,
-  calledCancelled: ({ orderId, status, told }: { orderId: string; status: string; told: string }) =>
-    `A change calls the order ${orderId} ${told}, and the order itself says ${status}: it is not cancelled here. If that status means a cancellation, add it to orders.statuses.cancelled.`,
+  calledCancelled: ({ orderId, status, listed }: { orderId: string; status: string; listed: string }) =>
+    `A change calls the order ${orderId} ${listed}, and the order itself says ${status}: it is not cancelled here. If that status means a cancellation, add it to orders.statuses.cancelled.`,
   cancelledByChange: ({ orderId }: { orderId: string }) =>
     `The order ${orderId} is cancelled by the change of it: the order itself cannot be read so far.`,
 };

@@ -78,8 +78,8 @@ export const updates = {
     `Прочитано изменений за проход: ${count}, есть ещё. Следующий проход сам продолжит с этого места.`,
   mergedInto: ({ asked, orderId }) =>
     `GET /orders/${asked}: в ответ пришёл другой заказ (${orderId}); возможно, запрошенный объединён с ним.`,
-  calledCancelled: ({ orderId, status, told }) =>
-    `Изменение называет заказ ${orderId} «${told}», а сам заказ говорит «${status}»: здесь он не отменён. Если этот статус означает отмену, добавьте его в orders.statuses.cancelled.`,
+  calledCancelled: ({ orderId, status, listed }) =>
+    `Изменение называет заказ ${orderId} «${listed}», а сам заказ говорит «${status}»: здесь он не отменён. Если этот статус означает отмену, добавьте его в orders.statuses.cancelled.`,
   cancelledByChange: ({ orderId }) =>
     `Заказ ${orderId} отменён по записи об изменении: сам заказ пока прочитать не удаётся.`,
 } satisfies typeof en.updates;

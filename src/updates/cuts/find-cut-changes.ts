@@ -85,8 +85,8 @@ export class FindCutChanges {
       if ((await this.#requestSome(cut, signal)) || waiting > 0) return true;
       if (this.#isTooSoon(cut)) return true;
       await commit(this.#context, signal, () => this.#beginNext(cut));
-      const isTold = cut.isShown || cut.tieNs !== undefined;
-      if (isTold && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
+      const isReported = cut.isShown || cut.tieNs !== undefined;
+      if (isReported && loadCut(store) === undefined) log.info({}, m.updates.cutSettled);
     }
   }
 

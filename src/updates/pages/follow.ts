@@ -99,20 +99,20 @@ export function planAskBehind(
 /**
  * How far before the watermark a wide re-poll starts (ms), or undefined where none is due. A re-poll that was missed
  * while the machine was off is made up for, from the time of the last one.
- * @param sweptAt the service's time at the last wide re-poll
+ * @param repolledAt the service's time at the last wide re-poll
  */
 export function planWideRepoll(
-  sweptAt: string | undefined,
+  repolledAt: string | undefined,
   serviceNow: string | undefined,
-  sweep: { wideOverlapMs: number; overlapMs: number; isWanted: boolean },
+  repoll: { wideOverlapMs: number; overlapMs: number; isWanted: boolean },
 ): number | undefined {
-  const last = instantOf(sweptAt, "UTC");
+  const last = instantOf(repolledAt, "UTC");
   const now = instantOf(serviceNow, "UTC");
   const sinceMs = last === undefined || now === undefined ? 0 : Number((now - last) / MS_NS);
   // One hour of grace, so that the scheduled re-poll is not doubled.
-  const isDue = sinceMs > Math.max(sweep.wideOverlapMs, HOUR_MS) + HOUR_MS;
-  if (!sweep.isWanted && !isDue) return undefined;
-  return Math.max(sweep.wideOverlapMs, sweep.overlapMs, isDue ? sinceMs + sweep.overlapMs : 0);
+  const isDue = sinceMs > Math.max(repoll.wideOverlapMs, HOUR_MS) + HOUR_MS;
+  if (!repoll.isWanted && !isDue) return undefined;
+  return Math.max(repoll.wideOverlapMs, repoll.overlapMs, isDue ? sinceMs + repoll.overlapMs : 0);
 }
 
 /**

@@ -225,7 +225,7 @@ export class ReadPages {
         return true;
       }
       // Pages of one change each do not distinguish equal timestamps from the page limit.
-      if (verdict.next === "step over" && page.timestamps.length > 1 && this.#isTieNew(pass, verdict.timestamp)) {
+      if (verdict.next === "step over" && page.timestamps.length > 1 && this.#hasNewChanges(pass, verdict.timestamp)) {
         const { timestamp } = verdict;
         const range = { fromNs: asked.ns, toNs: verdict.asked.ns };
         equal = {
@@ -245,7 +245,7 @@ export class ReadPages {
   }
 
   /** Later changes within a minute may have a timestamp that the position has passed. */
-  #isTieNew({ changes, watermark, rules }: Pass, timestamp: string): boolean {
+  #hasNewChanges({ changes, watermark, rules }: Pass, timestamp: string): boolean {
     const ns = instantOf(timestamp, rules.timezone);
     return isLater(timestamp, watermark, rules) || (ns !== undefined && changes.hasNewsOf(ns));
   }

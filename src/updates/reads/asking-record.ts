@@ -87,13 +87,13 @@ export class AskingRecord {
     const { store, log } = this.#context;
     const { plan } = this.#rules;
     if (queued.source !== "update" || answer.isCached) return;
-    const told = this.#reader.askedBy(queued, "status");
-    if (told === null || !this.#isCalledCancelled(queued)) return;
+    const listed = this.#reader.askedBy(queued, "status");
+    if (listed === null || !this.#isCalledCancelled(queued)) return;
     const status = this.#reader.valuesOf(answer)?.status ?? null;
     if (status === null || stateOfStatus(status, plan).isCancelled) return;
     if (isStrictlyNewer(this.#reader.timestampOf(answer), this.timestampOf(queued), this.#timezone)) return;
     const { orderId } = queued;
-    log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, told }));
+    log.warn({ orderId }, m.updates.calledCancelled({ orderId, status, listed }));
     saveCalledCancelled(store, { status, orderId, at });
   }
 

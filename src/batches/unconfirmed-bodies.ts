@@ -19,7 +19,7 @@ const LENGTH_PER_BODY = 2 * 1024 * 1024;
 type Context = Pick<JobContext, "store" | "clock" | "log">;
 
 /** After a crash in it, it is begun anew; the journal then has some bodies twice, which does no harm. */
-export async function saveOwedBodies(context: Context, paths: BatchPaths, signal: AbortSignal): Promise<void> {
+export async function saveUnconfirmedBodies(context: Context, paths: BatchPaths, signal: AbortSignal): Promise<void> {
   const { store, clock } = context;
   for (const id of loadUnconfirmedIds(store)) {
     const batch = loadBatchOf(store, id);

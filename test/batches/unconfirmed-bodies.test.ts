@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parsePath } from "../../src/answers/json-path.ts";
 import { readJournal } from "../../src/backup/journal-files.ts";
 import { makeBatchBody } from "../../src/batches/batch-body.ts";
-import { saveOwedBodies } from "../../src/batches/owed-bodies.ts";
+import { saveUnconfirmedBodies } from "../../src/batches/unconfirmed-bodies.ts";
 import type { Settings } from "../support/bridge.ts";
 import { batchStates, confirmBodies, createOrders, expectComplete, expectNothingLost } from "../support/pull.ts";
 import { drain, type Scene, startScene } from "../support/restored.ts";
@@ -133,7 +133,7 @@ describe("a batch that was stored before the journal was there", () => {
   itWhole("goes in parts where it is large, and as a part where it is not known to be whole", async () => {
     const paths = { list: parsePath("$.orders"), batchId: parsePath("$.batch_id") };
     const { scene } = await startOwed({}, 450);
-    const save = () => saveOwedBodies(scene.bridge.context, paths, new AbortController().signal);
+    const save = () => saveUnconfirmedBodies(scene.bridge.context, paths, new AbortController().signal);
     await save();
     expect(waiting(scene).map(({ isPart, body }) => [isPart, body.orders.length])).toEqual([
       [true, 200],
