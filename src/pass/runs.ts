@@ -71,9 +71,13 @@ export function loadNewestRun(store: Store): number {
  * a failure.
  */
 export function loadFollowedAt(store: Store, { sinceRun }: { sinceRun: number }): string | undefined {
-  if (!isWell(store, "updates")) return undefined;
-  const sql = `SELECT (SELECT started_at FROM runs WHERE id > ? AND job = 'updates' AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)`;
-  return onlyValue<string | null>(store, sql, sinceRun) ?? undefined;
+  return isWell(store, "updates") ? loadCompleteAt(store, "updates", { sinceRun }) : undefined;
+}
+
+/** When the flow's newest pass without a failure after the run `sinceRun` began; undefined where there is none. */
+export function loadCompleteAt(store: Store, flow: string, { sinceRun } = { sinceRun: 0 }): string | undefined {
+  const sql = `SELECT (SELECT started_at FROM runs WHERE job = ? AND id > ? AND outcome IN ('done', 'idle') ORDER BY id DESC LIMIT 1)`;
+  return onlyValue<string | null>(store, sql, flow, sinceRun) ?? undefined;
 }
 
 /** Whether the flow has a row in `flows`. */

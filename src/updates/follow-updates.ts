@@ -11,6 +11,7 @@ import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
 import { hasPulled, loadWatermark, SWEEP_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
+import { loadCompleteAt } from "../pass/runs.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { forgetUnstoredChanges } from "../records/unstored-records.ts";
@@ -215,7 +216,8 @@ export class FollowUpdates implements Job {
     const due = wideRest === undefined ? planWideRepoll(repolledAt, client.serviceNow, wanted) : undefined;
     // One that failed comes after new changes.
     const lookBackMs = loadWideFailure(store) === undefined ? due : undefined;
-    const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs };
+    const lastPassAgoMs = this.#sinceLastPassMs();
+    const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs, lastPassAgoMs };
     const isWide = lookBackMs !== undefined;
     const rest = isWide ? undefined : loadRest(store, "updates_rest", this.#signature);
     const isFirst = repolledAt === undefined;
@@ -226,6 +228,14 @@ export class FollowUpdates implements Job {
     if (!isComplete) return { isComplete };
     const wide = await this.#wide.plan(pass, { due, wideRest });
     return wide === undefined ? { isComplete } : { isComplete, wide };
+  }
+
+  /** How long ago the last complete pass began. A clock that was set makes it unknown: then it is as long as a re-poll looks back. */
+  #sinceLastPassMs(): number {
+    const { store, clock } = this.#context;
+    const agoMs = clock.nowMs() - Date.parse(loadCompleteAt(store, "updates") ?? "");
+    const { wideOverlapMs } = this.#options;
+    return agoMs >= 0 && agoMs < wideOverlapMs ? Math.ceil(agoMs) : wideOverlapMs;
   }
 
   /** Requests the changes again that named no order. */

@@ -204,6 +204,18 @@ describe("the watermark", () => {
     },
   );
 
+  it("goes back by as long as no pass was complete, so that an outage before the clock was set back loses nothing", async () => {
+    const test = await startFollowed(2, { service: { clockOffsetMs: 365 * 86_400_000 } });
+    const [a, b] = test.ids as [string, string];
+    test.change(a, { status: "paid" });
+    await test.poll();
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    test.change(b, { status: "paid" });
+    test.clock.advance(1_800_000);
+    await test.poll();
+    expect(test.statusOf(b).status).toBe("paid");
+  });
+
   itWhole("is never later than what the service had told at the time", async () => {
     const test = await startFollowed(10, { service: { precision: "us", updates: { pageLimit: 4 } } });
     for (let round = 0; round < 6; round++) {

@@ -96,6 +96,12 @@ describe("the first since of a pass", () => {
     expect(firstSince("2026-03-01T12:00:00.999999Z", undefined, undefined, { since: "unix_ms" })).toBe("1772365800999");
   });
 
+  it("goes back to the last complete pass where the service's clock was set back, and only there", () => {
+    const since = (watermark: string) => firstSince(watermark, DATE, undefined, { lastPassAgoMs: 720_000 });
+    expect(since("2099-01-01T00:00:00Z")).toBe("2026-03-01T11:38:00Z");
+    expect(since("2026-03-01T11:59:00Z")).toBe("2026-03-01T11:49:00Z");
+  });
+
   it("is never later than the service's own clock, and begins at the beginning without a watermark", () => {
     expect(firstSince("2099-01-01T00:00:00Z", DATE)).toBe("2026-03-01T11:50:00Z");
     expect(firstSince(undefined, DATE)).toBe("1970-01-01T00:00:00Z");

@@ -35,6 +35,8 @@ export class GuardInvariants {
   /** Waiting rows, by the number of the row in the outbox. */
   readonly #going = new Map<number, Drop>();
   readonly #sent: Drop[] = [];
+  /** By what was sent: the key that the service has got. */
+  readonly #articles = new Map<Drop, string>();
   /** Rows that wait no more: some of them were sent to another place. */
   readonly #left: Drop[] = [];
   /** The error of the clock at the end of the last pass. */
@@ -75,7 +77,11 @@ export class GuardInvariants {
       else if (this.#live.delete(key) && !this.#isOfOther(key)) {
         const row = inFlight.find((each) => each.record === record);
         if (this.#approved > 0) this.#approved -= 1;
-        else this.#sent.push(this.#going.get(row?.id ?? 0) ?? this.#now());
+        else {
+          const drop = this.#going.get(row?.id ?? 0) ?? this.#now();
+          this.#sent.push(drop);
+          this.#articles.set(drop, key);
+        }
       }
     }
     for (const drop of this.#sent.slice(dropsBefore)) this.#checkSent(drop);
@@ -117,15 +123,24 @@ export class GuardInvariants {
 
   /** The guard counts rows: where two rows have one article and one has stock, a 0 in the other does not count. */
   #isOfOther(key: string): boolean {
+    return this.#rowsOf(key).length > 1 && this.#isInStock(key);
+  }
+
+  #isInStock(key: string): boolean {
+    return this.#rowsOf(key).some(({ value }) => Number(value) > 0);
+  }
+
+  #rowsOf(key: string) {
     const [article] = JSON.parse(key) as [string];
-    const rows = this.#scene.erp.rowsOf("stocks", article);
-    return rows.length > 1 && rows.some(({ value }) => Number(value) > 0);
+    return this.#scene.erp.rowsOf("stocks", article);
   }
 
   /** No time around the drop has too many of those that were sent. */
   #checkSent({ wallMs, wallOffsetMs }: Drop): void {
     const { auditor, fail } = this.#scene;
-    const same = this.#sent.filter((drop) => drop.wallOffsetMs === wallOffsetMs);
+    // What is in stock again while the answer to its 0 was lost is not gone.
+    const isBack = (drop: Drop) => this.#isInStock(this.#articles.get(drop) ?? "[]");
+    const same = this.#sent.filter((drop) => drop.wallOffsetMs === wallOffsetMs && !isBack(drop));
     const spans = same.map(({ wallMs: fromMs }) =>
       same.filter((drop) => drop.wallMs >= fromMs && drop.wallMs <= fromMs + OVER_MS - SLACK_MS),
     );

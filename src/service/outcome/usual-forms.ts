@@ -135,11 +135,18 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
   if (learned.since === null)
     return now.isRepeat === true ? learned : learnFirst({ ...learned, known: left }, form, { met, at: now.at });
   const known = left.length === 0 ? [knownOf(form)] : left;
-  const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => (each.isAlone ? { ...each, isAlone: false } : each));
-  const isFreshSame = fresh.length === learned.fresh.length && learned.fresh.every(({ isAlone }) => !isAlone);
+  const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => besideUsual(learned, each));
+  const isFreshSame =
+    fresh.length === learned.fresh.length && fresh.every((each, index) => each === learned.fresh[index]);
   const isKnownSame = known.length === learned.known.length && known[0] === learned.known[0];
   const next = isKnownSame && isFreshSame ? learned : { ...learned, known, fresh };
   return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
+}
+
+/** The usual form was received: another one is not the only one, and what was only another text has to begin anew. */
+function besideUsual(learned: LearnedForms, form: NewForm): NewForm {
+  if (!isUnusualForm(learned, form)) return form.times === 0 ? form : { ...form, forMs: 0, times: 0 };
+  return form.isAlone ? { ...form, isAlone: false } : form;
 }
 
 /** Before there is a usual form: one that was received often enough becomes it. */
@@ -198,10 +205,12 @@ export function learnUnusual(
   const stepMs = now.stepMs ?? now.ms - met.lastMs;
   const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
   const ageMs = seenMsOf(learned) ?? now.ms - Date.parse(learned.since ?? "") - forMs;
-  const isYoung = form.doubt === null && ageMs < PATIENCE_MS;
+  const isOther = isUnusualForm(learned, form);
+  // Another text in the usual form may be said of single records alone.
+  const isYoung = isOther && form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
   // A usual form that reports something else of its records reports it of these records, for however long.
-  const isOfRecords = isUnusualForm(learned, form) && learned.known.some((usual) => isAlike(usual, form));
+  const isOfRecords = isOther && learned.known.some((usual) => isAlike(usual, form));
   const isLong = forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
   const isEnough = times >= PATIENCE_TIMES && isLong && !isOfRecords;
   if (!isEnough || (now.needsSign && !mayReplace(learned, { ...form, isAlone: met.isAlone, isYoung })))

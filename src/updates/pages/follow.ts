@@ -30,6 +30,8 @@ export interface FollowRules {
   since: SinceForm;
   timezone: string;
   overlapMs: number;
+  /** How long ago the last complete pass began: where the service's clock was set back, no position shows how far that came. */
+  lastPassAgoMs?: number;
 }
 
 /** The starting point of a page. */
@@ -73,7 +75,8 @@ export function planFirstAsk(
   const own = ownForm(from.watermark, rules.timezone);
   const form = from.form ?? own;
   // A position in another form cannot be compared exactly: the two may differ by their zones.
-  ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);
+  const lookBackMs = rules.overlapMs + (isAhead ? (rules.lastPassAgoMs ?? 0) : 0);
+  ns -= BigInt(lookBackMs) * MS_NS + uncertaintyNs(own, form);
   // Changes within the overlap may have the timestamp of the beginning of their minute.
   if (position !== undefined) ns = beforeUnit(ns, position);
   // Later changes in the position's own unit have its timestamp, and the service may exclude the boundary.

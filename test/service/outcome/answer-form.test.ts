@@ -248,6 +248,17 @@ describe("a new form", () => {
     expect(isUnusual(back, form('{"ok":true}'))).toBe(false);
   });
 
+  it("that is the usual one with another text is waited for a day from the last usual text on, however young that is", () => {
+    const young = { ...usually('{"ok":true,"message":"Stocks updated"}'), since: at(START_MS - 2 * HOUR_MS) };
+    const readOnly = form('{"ok":true,"message":"The storefront is in read-only mode"}');
+    expect(isUnusual(wait(young, 23, readOnly), readOnly)).toBe(true);
+    expect(isUnusual(wait(young, 24, readOnly), readOnly)).toBe(false);
+    const now = { at: at(START_MS), endsDoubt: false };
+    const others = learnUsual(wait(young, 23, readOnly), form('{"ok":true,"message":"Stocks updated"}'), now);
+    expect(isUnusual(wait(others, 23, readOnly), readOnly)).toBe(true);
+    expect(isUnusual(wait(others, 24, readOnly), readOnly)).toBe(false);
+  });
+
   it("is waited for no longer than the usual one was seen, an hour at least", () => {
     const young = { ...usually('{"strange answer of an outage":1}'), since: at(START_MS - 2 * HOUR_MS) };
     expect(isUnusual(wait(young, 1), strange)).toBe(true);
