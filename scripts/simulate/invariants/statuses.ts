@@ -68,7 +68,8 @@ const NOT_CONFIRMED = 409;
 /** An order that is known from changes alone may have been confirmed long ago. */
 const CONFIRM_IS_OWED = `SELECT 1 FROM batches, json_each(order_ids) mine
   WHERE state = 'stored' AND lower(mine.value) = ?`;
-const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed`;
+const HAS_OTHER_STATUS = `SELECT 1 FROM order_events WHERE order_id = ? AND revision > ? AND status_changed
+  AND new_status IS NOT (SELECT status_before FROM status_requests WHERE comment = ?)`;
 
 /** Somebody else has cancelled the order since that revision of it, as it is stored, whatever it is by now. */
 const WAS_CANCELLED = `SELECT 1 FROM orders o JOIN order_events e ON e.order_id = o.order_id
@@ -215,7 +216,7 @@ export class StatusInvariants {
     const known = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
     const first = this.#effects.get(number);
     if (first === undefined) this.#knownWhenSent.set(number, known);
-    else if (this.#isUntold(first, known)) this.#untold.add(number);
+    else if (this.#isUntold(number, first, known)) this.#untold.add(number);
   }
 
   /**
@@ -617,9 +618,11 @@ export class StatusInvariants {
   }
 
   /** Another status, or a newer timestamp over the same content, would have told. */
-  #isUntold({ orderId, known: before }: Effect, now: Known | undefined): boolean {
+  #isUntold(number: number, { orderId, known: before }: Effect, now: Known | undefined): boolean {
     if (before === undefined || now === undefined) return true;
-    if (this.#scene.auditor.prepare(HAS_OTHER_STATUS).get(orderId, before.revision) !== undefined) return false;
+    // That the order has the status in which it was listed when the request left is known only once it is read.
+    const other = this.#scene.auditor.prepare(HAS_OTHER_STATUS).get(orderId, before.revision, `request ${number}`);
+    if (other !== undefined) return false;
     return now.revision !== before.revision || !isBefore(before.timestamp ?? undefined, now.timestamp ?? undefined);
   }
 }
