@@ -136,7 +136,7 @@ export class AnswerForms {
     // A key that is a word of the usual answer, such as `ok` or `200`, is no news there.
     const shape = learned.since !== null && !isUnusual(learned, withoutOwn) ? withoutOwn : formOf(body, read, own);
     const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
-    const reports = sent && readSaid(answer(), sent, records.ordinary);
+    const reports = sent && readSaid(answer(), sent, records);
     const whole = shown === undefined ? shape : withShown(shape, shown);
     const form = reports ? { ...whole, said: isBrief ? briefWordsOf(reports) : wordsOf(reports) } : whole;
     if (reports !== undefined) this.#ordinary.set(form, reports.ordinary);

@@ -48,18 +48,31 @@ const FLAGS_MAX = 4;
 export const FLAG = "?";
 export const [FLAG_YES, FLAG_NO] = ["=true", "=false"];
 /**
+ * Suffixes for a member that repeats a number of its record, or says yes, for all records of an answer; and for a record of another
+ * answer that has nothing there, or a larger number than was sent. A smaller one may be what buyers have left.
+ */
+export const HOLDS = "^";
+export const HOLDS_NOT = "^!";
+/** Equal by chance too often to prove that a number is repeated. */
+const SMALL_MAX = 1;
+/** Per place. */
+const MEMBERS_MAX = 20;
+
+/**
  * @param answer the parsed JSON of the answer
- * @param ordinary see {@link UsuallySaid.ordinary}: a record whose key is `ok` is not named by `{ ok: true }`
+ * @param usual.ordinary see {@link UsuallySaid.ordinary}: a record whose key is `ok` is not named by `{ ok: true }`
+ * @param usual.words the words that are known so far
  * @example
  * readSaid({ ok: ["A"], unknown: ["B"] }, [{ key: ["A"], … }, { key: ["B"], … }]).of; // [{"ok[]"}, {"unknown[]"}]
  */
 export function readSaid(
   answer: unknown,
   sent: readonly SentRecord[],
-  ordinary: readonly string[] = [],
+  { ordinary = [], words = [] }: { ordinary?: readonly string[]; words?: readonly string[] } = {},
 ): SaidOfRecords {
   const reader = new ReportReader(sent, ordinary);
   reader.visit(answer, "", 0);
+  reader.compareMembers(words.filter((word) => word.endsWith(HOLDS)));
   const { of, unnamed } = reader;
   const isSilent = of.every(({ size }) => size === 0);
   return { of, unnamed: [...unnamed], ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [] };
@@ -71,6 +84,8 @@ class ReportReader {
   readonly #sent: readonly SentRecord[];
   readonly #names: NamedRecords;
   readonly #records = new Map<number, Record<string, unknown>>();
+  /** What names a record beside its key, by place. */
+  readonly #elements = new Map<string, { index: number; element: object }[]>();
   /** How often a record was named. */
   #times = 0;
 
@@ -89,6 +104,25 @@ class ReportReader {
     if (typeof value === "boolean" && !/\[\]|\d/.test(path)) this.#sayFlag(value, path);
     if (Array.isArray(value)) this.#visitList(value, path, depth);
     else if (typeof value === "object") this.#visitObject(value, path, depth);
+  }
+
+  /** @param usual members that held for all records of former answers */
+  compareMembers(usual: readonly string[]): void {
+    for (const [place, named] of this.#elements) {
+      const names = [...new Set(named.flatMap(({ element }) => Object.keys(element)))].slice(0, MEMBERS_MAX);
+      const compared = (name: string) =>
+        named.map(({ index, element }) => ({ index, holds: holdsOf(element, name, this.#recordAt(index)) }));
+      for (const name of names) {
+        const all = compared(name);
+        if (!all.every(({ holds }) => holds === "yes" || holds === "maybe")) continue;
+        if (!all.some(({ holds }) => holds === "yes")) continue;
+        for (const { index } of all) this.of[index]?.add(memberWord(place, name, HOLDS));
+      }
+      for (const word of usual.filter((each) => each.startsWith(place))) {
+        for (const { index, holds } of compared(word.slice(place.length, -HOLDS.length)))
+          if (holds === "no") this.of[index]?.add(word.slice(0, -HOLDS.length) + HOLDS_NOT);
+      }
+    }
   }
 
   #say(index: number, words: readonly string[]): void {
@@ -176,6 +210,7 @@ class ReportReader {
       verdictOf(place, { name, value, sent: this.#sent[index] }),
     );
     const record = this.#recordAt(index);
+    this.#elements.set(place, [...(this.#elements.get(place) ?? []), { index, element }]);
     return [place, ...verdicts, ...flagsIn(place, element, record), ...repeatsIn(place, element, record)];
   }
 
@@ -185,6 +220,36 @@ class ReportReader {
     this.#records.set(index, record);
     return record;
   }
+}
+
+function memberWord(place: string, name: string, suffix: string): string {
+  return place + name.slice(0, Math.max(0, WORD_MAX - place.length - HOLDS_NOT.length)) + suffix;
+}
+
+/**
+ * Whether a member of what names a record repeats a number of it, or says yes. `maybe`: a small number, which may do so by
+ * chance; `less`: one that is smaller than a number of the record.
+ */
+function holdsOf(element: object, name: string, record: object): "yes" | "maybe" | "less" | "no" {
+  const value: unknown = (element as Readonly<Record<string, unknown>>)[name];
+  if (isYes(bareName(name), value)) return "yes";
+  const number = numberOf(value);
+  const sent = numbersIn(record, 0);
+  if (number === undefined || !sent.includes(number))
+    return number !== undefined && number < Math.max(...sent) ? "less" : "no";
+  return Math.abs(number) > SMALL_MAX ? "yes" : "maybe";
+}
+
+/** Not where another word of acceptance may stand in its place: `updated`, `created`. */
+function isYes(name: string, value: unknown): boolean {
+  const isVerdict = NAMES.recordVerdict.test(name) && !NAMES.takenFlag.test(name) && !NAMES.changed.test(name);
+  return isVerdict && isScalar(value) && saysWell(`${name}=${String(value).toLowerCase()}`);
+}
+
+function numbersIn(value: unknown, depth: number): number[] {
+  const number = numberOf(value);
+  if (number !== undefined) return [number];
+  return isObject(value) && depth < 2 ? Object.values(value).flatMap((each) => numbersIn(each, depth + 1)) : [];
 }
 
 /** `{"1": "ok", "2": "not found"}`: a list, as PHP writes one that begins with 1. */
@@ -263,6 +328,7 @@ function verdictOf(
 ): string[] {
   if (value === null || value === "" || (value === false && /^errors?$|^warnings?$/.test(name))) return [];
   const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
+  if (value === true && NAMES.changed.test(name)) return [WELL];
   if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && VALUES.httpSuccess.test(text))) return [WELL];
   if (sent?.record.includes(JSON.stringify(value))) return [];
   const isShort = /^-?\d{1,3}$/.test(text);

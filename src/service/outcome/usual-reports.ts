@@ -8,6 +8,8 @@ import {
   FLAG,
   FLAG_NO,
   FLAG_YES,
+  HOLDS,
+  HOLDS_NOT,
   LIST_OF_ALL,
   LIST_OF_ONE,
   listWord,
@@ -27,6 +29,8 @@ export interface UsuallySaid {
   times: number;
   /** Number of these answers whose lists without named records were examined. */
   listTimes?: number;
+  /** Number of these answers whose members were compared with the records. */
+  memberTimes?: number;
   /** Names and values of answers that named no record, by their place: `code`, `code#` for any number, `status=ok`. */
   ordinary?: readonly string[];
 }
@@ -83,17 +87,18 @@ function isOfLeftOut({ words }: UsuallySaid, word: string): boolean {
 }
 
 /** Whether nothing more is learned from further answers. */
-export function hasSettled({ times, listTimes = 0, ordinary }: UsuallySaid): boolean {
-  return times >= USUAL_TIMES && listTimes >= USUAL_TIMES && ordinary !== undefined;
+export function hasSettled({ times, listTimes = 0, memberTimes = 0, ordinary }: UsuallySaid): boolean {
+  return Math.min(times, listTimes, memberTimes) >= USUAL_TIMES && ordinary !== undefined;
 }
 
 function isKnown(usual: UsuallySaid): boolean {
   return usual.times >= USUAL_TIMES && usual.words.length <= WORDS_MAX;
 }
 
-function isOdd({ words, isEachNamed, listTimes = 0 }: UsuallySaid, word: string): boolean {
+function isOdd({ words, isEachNamed, listTimes = 0, memberTimes = 0 }: UsuallySaid, word: string): boolean {
   if (word === NOT_NAMED) return isEachNamed && words.length > 0;
-  if (word === WELL || words.includes(word)) return false;
+  if (word === WELL || words.includes(word) || word.endsWith(HOLDS)) return false;
+  if (word.endsWith(HOLDS_NOT)) return memberTimes >= USUAL_TIMES;
   if (word.startsWith(FLAG)) return isOddFlag(words, word);
   const place = placeOf(word);
   if (place === undefined) return true;
@@ -117,12 +122,17 @@ function isOddFlag(words: readonly string[], word: string): boolean {
 /** Learns from an answer whose records were accepted. Returns the same object where nothing is new. */
 export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary: readonly string[] = []): UsuallySaid {
   if (hasSettled(usual)) return usual;
-  const { times, listTimes = 0 } = usual;
+  const { times, listTimes = 0, memberTimes = 0 } = usual;
   const all = [...new Set([...(usual.ordinary ?? []), ...ordinary])].slice(0, ORDINARY_MAX);
-  // Words learned by a version that examined no lists are kept.
-  const learned = times < USUAL_TIMES ? words : words.filter((word) => placeOf(word) !== undefined);
-  const counted = { times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1 };
+  // Words learned by a version that examined no lists, or no members, are kept.
+  const isNew = (word: string) => (isOfMember(word) ? memberTimes : placeOf(word) ? listTimes : times) < USUAL_TIMES;
+  const learned = words.filter(isNew);
+  const counted = { times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1, memberTimes: memberTimes + 1 };
   return { ...withWords(usual, learned), ...counted, ordinary: all };
+}
+
+function isOfMember(word: string): boolean {
+  return word.endsWith(HOLDS) || word.endsWith(HOLDS_NOT);
 }
 
 /** Makes these words usual. */

@@ -19,7 +19,7 @@ const WORDS = {
   done: "found|matched|known|recogni[sz]ed|accepted|saved|stored|updated|imported|processed|applied|loaded|exported",
   state: "status|state|result|outcome|статус|результат",
   verdict:
-    "status|state|code|result|outcome|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done",
+    "status|state|code|result|outcome|errno|error|errorcode|statuscode|resultcode|success|successful|succeeded|ok|accepted|saved|stored|applied|done|res|ret|rc",
   message: "message|msg|detail|сообщение",
   envelope: "response|result|meta|status|reply|answer|return",
 };

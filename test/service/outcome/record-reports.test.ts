@@ -38,7 +38,7 @@ function learnedOf(answers: readonly unknown[], sent: readonly SentRecord[]): Us
 }
 
 const oddKeys = (usual: unknown, answer: unknown, sent: readonly SentRecord[] = SENT) =>
-  findOdd(usualOf(usual, sent), readSaid(answer, sent, usualOf(usual, sent).ordinary)).map(({ index }) =>
+  findOdd(usualOf(usual, sent), readSaid(answer, sent, usualOf(usual, sent))).map(({ index }) =>
     sent[index]?.key.join("/"),
   );
 
@@ -93,6 +93,12 @@ describe("what an answer says of one record of the request", () => {
       { items: [said("A-1", { product_id: 7 }), said("B-2", { product_id: null })] },
     ],
     [{ items: both({ locked: false }) }, { items: [said("A-1", { locked: false }), said("B-2", { locked: true })] }],
+    [{ items: both({ stock: 3 }) }, { items: [said("A-1", { stock: 3 }), said("B-2", { stock: 7 })] }],
+    [{ items: both({ stock: 3 }) }, { items: [said("A-1", { stock: 3 }), said("B-2", { stock: null })] }],
+    [{ items: both({ quantity: 3 }) }, { items: [said("A-1", { quantity: 3 }), said("B-2", {})] }],
+    [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "ok" }), said("B-2", { result: null })] }],
+    [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "saved" }), said("B-2", {})] }],
+    [{ items: both({ res: 0 }) }, { items: [said("A-1", { res: 0 }), said("B-2", { res: -1 })] }],
   ])("stands out where it is not what is usual: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual(["B-2"]);
     expect(oddKeys(usual, usual)).toEqual([]);
@@ -109,6 +115,8 @@ describe("what an answer says of one record of the request", () => {
     ],
     [{ items: both({ stock: 3, id: 17 }) }, { items: [said("A-1", { stock: 3 }), said("B-2", { stock: 0, id: 4 })] }],
     [{ items: both({ error: null }) }, { items: both({ error: "" }) }],
+    [{ items: both({ updated: true }) }, { items: [said("A-1", { updated: true }), said("B-2", { created: true })] }],
+    [{ items: both({ step: 1, number: 17 }) }, { items: [said("A-1", { step: 2, number: 4 }), said("B-2", {})] }],
     [{ items: both({ in_stock: true }) }, { items: both({ in_stock: false }) }],
     [{ items: both({ changed: true }) }, { items: both({ changed: false }) }],
     [{ items: both({ cached: false }) }, { items: both({ cached: true }) }],
@@ -270,7 +278,7 @@ describe("what is known of records", () => {
 describe("a record whose key is a word of the usual answer", () => {
   const oddOf = (usual: unknown, key: string, answer: unknown = usual) => {
     const known = usualOf(usual);
-    return findOdd(known, readSaid(answer, [record(key)], known.ordinary)).map(({ words }) => words);
+    return findOdd(known, readSaid(answer, [record(key)], known)).map(({ words }) => words);
   };
 
   it.each<[key: string, usual: unknown]>([
