@@ -60,7 +60,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what an answer says of single records overlooked",
       "src/service/outcome/usual-reports.ts",
-      "if (word === WELL || words.includes(word)) return false;",
+      "if (word === WELL || words.includes(word) || word.endsWith(HOLDS)) return false;",
       "if (words.length >= 0) return false;",
     ),
     draws: { step: { do: "leave out" } },
@@ -1738,8 +1738,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         in: "#isReadFirst",
-        find: "attempts < UNREAD_MAX ? KNOWN_FOR_MS : READ_FOR_MS",
-        replace: "attempts < 0 ? KNOWN_FOR_MS : READ_FOR_MS",
+        find: "attempts < UNREAD_MAX",
+        replace: "attempts < 0",
         file: "src/statuses/settle-status.ts",
       },
     ],

@@ -87,8 +87,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         file: FOLLOW,
-        find: "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);",
-        replace: "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);\n  ns += unitOf(form, rules);",
+        find: "ns -= BigInt(lookBackMs) * MS_NS + uncertaintyNs(own, form);",
+        replace: "ns -= BigInt(lookBackMs) * MS_NS + uncertaintyNs(own, form);\n  ns += unitOf(form, rules);",
       },
       {
         file: FOLLOW,
@@ -119,7 +119,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ...one(
       "no overlap",
       FOLLOW,
-      "ns -= BigInt(rules.overlapMs) * MS_NS + uncertaintyNs(own, form);",
+      "ns -= BigInt(lookBackMs) * MS_NS + uncertaintyNs(own, form);",
       "ns -= uncertaintyNs(own, form);",
     ),
     draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },

@@ -11,6 +11,7 @@ import { requestReadInAnHour } from "../orders/later-reads.ts";
 import { requestUnstored } from "../orders/unstored-requests.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import { addCount } from "../pass/counts.ts";
+import { asksAllToWait, isAnswered } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { hasSucceeded, loadFollowedAt, loadNewestRun } from "../pass/runs.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -18,7 +19,7 @@ import { isoTime } from "../platform/ports.ts";
 import type { Turn } from "../service/client.ts";
 import { turnOfStatus } from "../service/orders.ts";
 import type { KeptWord } from "../updates/reads/kept-words.ts";
-import type { OrderReader } from "../updates/reads/read-order.ts";
+import type { OrderReader, SeenOrder } from "../updates/reads/read-order.ts";
 import type { ReadableOrder } from "../updates/reads/read-snapshot.ts";
 import { AnsweredStatus } from "./answered-status.ts";
 import { planStatus, type RequestedOrder, type StatusPlan } from "./plan-status.ts";
@@ -41,9 +42,9 @@ import {
 
 /** Limit of remembered orders; a forgotten one costs one more read. */
 const LOOKED_MAX = 10_000;
-/** How old the last pass over changes may be as a status is sent: somebody may have cancelled the order since. */
+/** How old the last pass over changes may be as a status is sent whose order cannot be read. */
 const KNOWN_FOR_MS = 10_000;
-/** How long a read of the order replaces it: where few requests are allowed, the status waits for its turn after the read. */
+/** How long a read of the order counts: where few requests are allowed, the status waits for its turn after the read. */
 const READ_FOR_MS = 5 * 60_000;
 /** After so many failed reads of the order a pass over changes counts as long as a read. */
 const UNREAD_MAX = 4;
@@ -195,7 +196,10 @@ export class StatusSettler {
     return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
   }
 
-  /** Reads and stores the order, which may have been cancelled; then the request is decided again. */
+  /**
+   * Reads and stores the order, which may have been cancelled; then the request is decided again. Where it cannot be read, what the list
+   * of changes has just shown counts.
+   */
   async #readBefore(
     id: bigint,
     order: RequestedOrder,
@@ -203,8 +207,13 @@ export class StatusSettler {
     signal: AbortSignal,
   ): Promise<Step> {
     addCount(counts, "requests");
-    const doubt = await this.#reader.read(order, (seen) => (seen.kind === "doubted" ? seen.error : undefined), signal);
-    if (doubt !== undefined) throw doubt;
+    try {
+      const read = (seen: SeenOrder) => (seen.kind === "doubted" ? seen.error : undefined);
+      const doubt = await this.#reader.read(order, read, signal);
+      if (doubt !== undefined && !this.#isFollowed(KNOWN_FOR_MS)) throw doubt;
+    } catch (error) {
+      if (!isAnswered(error) || asksAllToWait(error) || !this.#isFollowed(KNOWN_FOR_MS)) throw error;
+    }
     if (this.#readFirst.size >= LOOKED_MAX) this.#readFirst.clear();
     this.#readFirst.set(id, this.#context.clock.monotonicMs());
     return { kind: "again" };
@@ -280,16 +289,22 @@ export class StatusSettler {
   }
 
   /**
-   * Somebody may have cancelled the order a moment ago: its status is sent only if changes were just followed, or the order was just
-   * read. Where it cannot be read, less counts. Before the first pass over changes orders are as new as their batches.
+   * Somebody may have cancelled the order, and the list of changes may show it later than the order does: a status is sent only after
+   * a read of its order. Before the first pass over changes orders are as new as their batches.
    */
   #isReadFirst({ id, attempts }: StatusRequest): boolean {
     const { store, clock } = this.#context;
     const readMs = this.#readFirst.get(id);
     if (readMs !== undefined && clock.monotonicMs() - readMs < READ_FOR_MS) return false;
     if (!hasSucceeded(store, "updates")) return false;
+    return attempts < UNREAD_MAX || !this.#isFollowed(READ_FOR_MS);
+  }
+
+  /** Whether the newest pass over changes is no older. */
+  #isFollowed(withinMs: number): boolean {
+    const { store, clock } = this.#context;
     const agoMs = clock.nowMs() - Date.parse(loadFollowedAt(store, { sinceRun: this.#runAtStart }) ?? "");
-    return !(agoMs >= 0 && agoMs < (attempts < UNREAD_MAX ? KNOWN_FOR_MS : READ_FOR_MS));
+    return agoMs >= 0 && agoMs < withinMs;
   }
 
   /** Without our own statuses, which are not another client's. */

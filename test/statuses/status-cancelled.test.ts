@@ -38,6 +38,20 @@ describe("a status that is asked for after its order was cancelled, and before t
     expect(events(ids[0]!)).toContainEqual(expect.objectContaining({ kind: "cancelled", new_status: "cancelled" }));
   });
 
+  it("does not leave after a pass over changes that does not show it yet", async () => {
+    const bridge = await startStatusBridge({ service: { updates: { lagMs: 180_000 } } });
+    const { run, clock, ids, sandbox, ask, send, posts, request, events } = bridge;
+    await run("updates");
+    clock.advance(40_000);
+    sandbox.service.changeOrder(ids[0]!, { status: "cancelled" });
+    const id = ask(ids[0]!, "packed");
+    await run("updates");
+    await send();
+    expect(posts()).toEqual([]);
+    expect(request(id)).toMatchObject({ state: "refused", http_status: null, attempts: 0 });
+    expect(events(ids[0]!)).toContainEqual(expect.objectContaining({ kind: "cancelled", new_status: "cancelled" }));
+  });
+
   itWhole("does not leave while a pass over changes is on its way that names it", async () => {
     const { sandbox, bridge, posts, states } = await start();
     const signal = new AbortController().signal;
