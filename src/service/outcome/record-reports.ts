@@ -330,9 +330,15 @@ function verdictOf(
   const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
   if (value === true && NAMES.changed.test(name)) return [WELL];
   if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && VALUES.httpSuccess.test(text))) return [WELL];
-  if (sent?.record.includes(JSON.stringify(value))) return [];
+  if (sent !== undefined && repeats(sent.record, name, value)) return [];
   const isShort = /^-?\d{1,3}$/.test(text);
   return [`${place}${name}=${isShort ? text : plainWords(text, sent?.key ?? [])}`];
+}
+
+/** A number only under its own name: `status: 0` is no quantity. */
+function repeats(record: string, name: string, value: unknown): boolean {
+  const text = JSON.stringify(value);
+  return record.includes(typeof value === "number" ? `"${name}":${text}` : text);
 }
 
 function plainWords(text: string, key: readonly string[]): string {

@@ -98,6 +98,8 @@ describe("what an answer says of one record of the request", () => {
     [{ items: both({ quantity: 3 }) }, { items: [said("A-1", { quantity: 3 }), said("B-2", {})] }],
     [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "ok" }), said("B-2", { result: null })] }],
     [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "saved" }), said("B-2", {})] }],
+    // As many as were sent of it.
+    [{ items: both({ status: 1 }) }, { items: [said("A-1", { status: 1 }), said("B-2", { status: 3 })] }],
     [{ items: both({ res: 0 }) }, { items: [said("A-1", { res: 0 }), said("B-2", { res: -1 })] }],
   ])("stands out where it is not what is usual: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual(["B-2"]);
