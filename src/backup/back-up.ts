@@ -16,13 +16,14 @@ import {
   misnamedNewest,
   type RankedCopy,
 } from "../database/file/copy-names.ts";
-import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
+import { loadMeta, loadMetaJson, saveMeta } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { beginTimeline, loadTimeline } from "../database/timeline.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { deleteNotice, saveNotice } from "../pass/notices.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
@@ -207,8 +208,8 @@ export class BackUp implements Job {
     if (newest === known?.names) return;
     const since = known?.since ?? isoTime(clock.nowMs());
     await commit(this.#context, signal, () => {
-      if (newest === undefined) deleteMeta(store, "copy_names");
-      else saveMetaJson(store, "copy_names", { since, names: newest });
+      if (newest === undefined) deleteNotice(store, "copy_names");
+      else saveNotice(store, { name: "copy_names", since, names: newest });
     });
     const { folder } = this.#options;
     if (newest !== undefined && known === undefined) log.warn({ folder }, m.backup.misnamedCopies({ folder, newest }));

@@ -3,7 +3,7 @@ import { formatListen } from "../config/addresses.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/file/instance-lock.ts";
-import { loadPageSilent } from "../health/notices.ts";
+import { loadPageSilent } from "../health/health-rows.ts";
 import { m } from "../messages/messages.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 

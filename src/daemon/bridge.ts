@@ -9,7 +9,7 @@ import { finishSwap } from "../database/file/swap-files.ts";
 import { ErpObjects } from "../database/objects/erp-objects.ts";
 import type { FileTrouble, Store } from "../database/store.ts";
 import { disarmTriggers } from "../feeds/source/feed-triggers.ts";
-import { savePageSilent } from "../health/notices.ts";
+import { savePageSilent } from "../health/health-rows.ts";
 import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";

@@ -10,7 +10,7 @@ import { backoffMs } from "../platform/backoff.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { carriedOver } from "./alert-names.ts";
-import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./alert-rows.ts";
+import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./health-rows.ts";
 import { NOTHING_NOTIFIED } from "./plan-alerts.ts";
 
 const FIRST_RETRY_MS = 15_000;

@@ -23,12 +23,12 @@ import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
+import { loadNotices } from "../pass/notices.ts";
 import type { UnlistedChanges } from "../updates/looks/unlisted-changes.ts";
 import type { WideFailure } from "../updates/pages/wide-failure.ts";
 import { loadLearned } from "../updates/times/learned-rows.ts";
-import { loadChannels } from "./alert-rows.ts";
 import type { Facts } from "./facts.ts";
-import { loadNotices, loadPageSilent } from "./notices.ts";
+import { loadChannels, loadPageSilent } from "./health-rows.ts";
 
 /** Longer lists are counted up to this number. */
 const LISTED_MAX = 10_000;

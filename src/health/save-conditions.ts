@@ -6,9 +6,9 @@
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import { replaceConditions } from "./condition-rows.ts";
 import { describeCondition } from "./condition-words.ts";
 import { type Condition, traitOf } from "./conditions.ts";
+import { replaceConditions } from "./health-rows.ts";
 import type { Watched } from "./watched.ts";
 
 /** Half of the time after which `sync_status` treats the list as out of date. */

@@ -10,11 +10,11 @@ import { requestCompare } from "../feeds/feed-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "../pass/notices.ts";
 import { restoreOwn } from "../pass/restore-own.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { clockOffsetS } from "./clock-offset.ts";
-import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "./notices.ts";
 
 /** A drifting clock's offset is stored again only after it moved by so much. */
 const OFFSET_STEP_S = 60;

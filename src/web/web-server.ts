@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Store } from "../database/store.ts";
-import { loadPageSilent, type PageSilence, savePageSilent } from "../health/notices.ts";
+import { loadPageSilent, type PageSilence, savePageSilent } from "../health/health-rows.ts";
 import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";

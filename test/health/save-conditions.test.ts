@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { loadConditions, replaceConditions } from "../../src/health/condition-rows.ts";
 import type { Condition } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
+import { loadConditions, replaceConditions } from "../../src/health/health-rows.ts";
 import { SaveConditions } from "../../src/health/save-conditions.ts";
 import { describeFreshness } from "../../src/health/status.ts";
 import type { Watched } from "../../src/health/watched.ts";

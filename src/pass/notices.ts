@@ -1,6 +1,6 @@
 /*
- * What the daemon notices about its machine and its status page, for `status` and `check` in other processes. Written
- * only when a notice begins, changes or ends; after a crash it stays until the daemon looks again.
+ * What is noticed of the machine and the copies, for `status` and `check` in other processes. Written only when a notice
+ * begins, changes or ends; after a crash it stays until the next look.
  */
 import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
@@ -35,22 +35,4 @@ export function saveNotice(store: Store, { name, ...rest }: Notice): void {
 
 export function deleteNotice(store: Store, name: NoticeName): void {
   deleteMeta(store, name);
-}
-
-/** The status page cannot listen because another program uses its port. */
-export interface PageSilence {
-  address: string;
-  since: string;
-  /** The system's code, `EADDRINUSE` for a used port. */
-  error: string;
-}
-
-export function loadPageSilent(store: Store): PageSilence | undefined {
-  return loadMetaJson<PageSilence>(store, "page");
-}
-
-/** Undefined: the page listens, or is switched off. */
-export function savePageSilent(store: Store, silence: PageSilence | undefined): void {
-  if (silence === undefined) deleteMeta(store, "page");
-  else saveMetaJson(store, "page", silence);
 }
