@@ -451,7 +451,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/confirm/lost-answers.test.ts",
     "an answer that was stored before a kill taken for lost",
-    { of: "noteAccounted", does: "loadUnanswered(store);" },
+    { of: "noteAccounted", does: "UNANSWERED.load(store);" },
     "src/batches/delivery-rows.ts",
   ),
   tested(
@@ -469,7 +469,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-unnamed.test.ts",
     "an answer that was lost while confirms named their batch is forgotten",
-    { of: "replaceNote", does: "deleteUnanswered(store);" },
+    { of: "replaceNote", does: "UNANSWERED.delete(store);" },
     "src/batches/delivery-rows.ts",
   ),
   tested(

@@ -1089,13 +1089,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-failing-record.test.ts",
     "a request that fails is sent whole again by each process",
-    { in: "#saveFailed", find: 'saveMetaJson(store, "failed_requests", all)', replace: "void all" },
+    { in: "#saveFailed", find: "FAILED.save(store, all)", replace: "void all" },
     "src/feeds/send/send-rows.ts",
   ),
   tested(
     "test/statuses/waiting-requests.test.ts",
     "a status that is refused for ever is sent by each process",
-    { in: "save", find: 'saveMetaJson(store, "waiting_statuses", {', replace: "void ({" },
+    { in: "save", find: "KEPT_REQUESTS.save(", replace: "void (store, " },
     "src/statuses/waiting-requests.ts",
   ),
   tested(
@@ -1113,7 +1113,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/position-gone-back.test.ts",
     "a position in another form is forgotten by each process",
-    { in: "loadOtherForm", find: 'loadMetaJson<OtherForm>(store, "other_form") ??', replace: "store &&" },
+    { in: "noteOtherForm", find: "OTHER_FORM.save(store, form)", replace: "void form" },
     "src/updates/pages/other-form.ts",
   ),
   tested(
@@ -1566,7 +1566,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/wide-failure.test.ts",
     "a wide re-poll that fails is sent in the place of every later pass",
-    { in: "#follow", find: "loadWideFailure(store) === undefined ? due : undefined", replace: "due" },
+    { in: "#follow", find: "WIDE_FAILURE.load(store) === undefined ? due : undefined", replace: "due" },
     "src/updates/follow-updates.ts",
   ),
   tested(
@@ -1712,8 +1712,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/follow-limits.test.ts",
     "reads of orders have no turn after a pass that the service ended",
-    { of: "loadTurn", does: "return undefined;" },
-    "src/updates/pages/pass-turn.ts",
+    { in: "#takeTurn", find: "TURN.load(store)", replace: "undefined" },
+    "src/updates/follow-updates.ts",
   ),
   tested(
     "test/statuses/status-unknown.test.ts",

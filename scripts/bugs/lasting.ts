@@ -253,8 +253,8 @@ const OF_POSITIONS: readonly PlantedBug[] = [
     "a pass that reaches its bound begins anew",
     FOLLOW_JOB,
     [
-      "    else saveRest(store, key, rest, this.#signature);",
-      "    else if (rest === undefined) saveRest(store, key, rest, this.#signature);",
+      "    else saveRest(store, of, rest, this.#signature);",
+      "    else if (rest === undefined) saveRest(store, of, rest, this.#signature);",
     ],
     { step: { do: "flood" } },
   ),

@@ -2,12 +2,11 @@ import type { LoadedConfig } from "../../src/config/load.ts";
 import { checkAccount, liftCredentialHolds } from "../../src/daemon/account.ts";
 import { buildJobs } from "../../src/daemon/build-jobs.ts";
 import { dueIn } from "../../src/daemon/job-runner.ts";
-import { type Pattern, PlannedWork } from "../../src/daemon/planned-work.ts";
+import { type Pattern, PLANNED, PlannedWork } from "../../src/daemon/planned-work.ts";
 import { applyConfiguration, bringTimesBack } from "../../src/daemon/repair.ts";
 import type { RunResult } from "../../src/daemon/run-job.ts";
 import type { ScheduleEntry } from "../../src/daemon/scheduler.ts";
 import { switchAccount } from "../../src/daemon/switch-account.ts";
-import { loadMetaJson, saveMetaJson } from "../../src/database/meta.ts";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { ErpObjects } from "../../src/database/objects/erp-objects.ts";
 import { openStore } from "../../src/database/open.ts";
@@ -193,8 +192,8 @@ export class ProgramLife {
       this.#preparing -= 1;
     };
     commit(this.context, this.#abort.signal, () => {
-      const times = { ...loadMetaJson<object>(store, "planned"), [runner.name]: isoTime(clock.nowMs()) };
-      saveMetaJson(store, "planned", times);
+      const times = { ...PLANNED.load(store), [runner.name]: isoTime(clock.nowMs()) };
+      PLANNED.save(store, times);
     }).then(end, end);
   }
 

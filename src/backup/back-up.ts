@@ -16,14 +16,14 @@ import {
   misnamedNewest,
   type RankedCopy,
 } from "../database/file/copy-names.ts";
-import { loadMeta, loadMetaJson, saveMeta } from "../database/meta.ts";
+import { loadMeta, saveMeta } from "../database/meta.ts";
 import { asBridgeError } from "../database/sqlite-errors.ts";
 import { beginTimeline, loadTimeline } from "../database/timeline.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { deleteNotice, saveNotice } from "../pass/notices.ts";
+import { NOTICES } from "../pass/notices.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { type HelperOptions, helperFor } from "../platform/helper-process.ts";
 import type { Owner } from "../platform/owner.ts";
@@ -204,13 +204,11 @@ export class BackUp implements Job {
    */
   async #noteNames(newest: string | undefined, signal: AbortSignal): Promise<void> {
     const { store, clock, log } = this.#context;
-    const known = loadMetaJson<{ since: string; names: string }>(store, "copy_names");
+    const known = NOTICES.copy_names.load(store);
     if (newest === known?.names) return;
     const since = known?.since ?? isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => {
-      if (newest === undefined) deleteNotice(store, "copy_names");
-      else saveNotice(store, { name: "copy_names", since, names: newest });
-    });
+    const notice = newest === undefined ? undefined : { since, names: newest };
+    await commit(this.#context, signal, () => NOTICES.copy_names.save(store, notice));
     const { folder } = this.#options;
     if (newest !== undefined && known === undefined) log.warn({ folder }, m.backup.misnamedCopies({ folder, newest }));
   }

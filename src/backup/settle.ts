@@ -6,7 +6,7 @@
  * 64-bit numbers.
  */
 
-import { loadNewestDue, loadUnanswered, saveUnanswered } from "../batches/delivery-rows.ts";
+import { loadNewestDue, UNANSWERED } from "../batches/delivery-rows.ts";
 import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { forgetRepeats } from "../confirm/confirm-record.ts";
 import { openFile } from "../database/file/open-file.ts";
@@ -113,10 +113,10 @@ export function markRequestsUnknown(to: Store, map: Readonly<Record<string, stri
  * A batch whose confirm is refused may have been served since.
  */
 export function loseDelivery(to: Store, at: string): void {
-  const noted = loadUnanswered(to);
+  const noted = UNANSWERED.load(to);
   const isDue = noted?.due !== undefined || noted?.loss !== undefined;
   to.write(() => {
-    saveUnanswered(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) });
+    UNANSWERED.save(to, { since: at, isLost: true, ...(isDue && { due: loadNewestDue(to) }) });
     forgetRepeats(to);
   });
 }

@@ -4,7 +4,7 @@
  * there one note per process (`Unanswered`) takes its place, which saves a write per poll.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
@@ -74,13 +74,8 @@ export interface AnswerLoss {
   polls: number;
 }
 
-export function loadUnanswered(store: Store): Unanswered | undefined {
-  return loadMetaJson<Unanswered>(store, "unanswered");
-}
-
-export function saveUnanswered(store: Store, unanswered: Unanswered): void {
-  saveMetaJson(store, "unanswered", unanswered);
-}
+/** To be deleted where every GET was answered, or the mark of an open delivery replaces the note. */
+export const UNANSWERED = new MetaValue<Unanswered | undefined>("unanswered");
 
 /** Row id of the newest batch of another name that is still to be confirmed or read. */
 export function loadNewestDue(store: Store, { except = null }: { except?: string | null } = {}): number | undefined {
@@ -93,10 +88,10 @@ export function loadNewestDue(store: Store, { except = null }: { except?: string
 
 /** A kept body gets a new row when it is read; as to losses it is as old as its old row. */
 export function moveDue(store: Store, from: number, to: number): void {
-  const unanswered = loadUnanswered(store);
+  const unanswered = UNANSWERED.load(store);
   if (unanswered === undefined) return;
   const { due = 0, loss } = unanswered;
-  saveUnanswered(store, {
+  UNANSWERED.save(store, {
     ...unanswered,
     ...(from <= due && { due: to }),
     ...(loss !== undefined && from <= loss.upTo && { loss: { ...loss, upTo: to } }),
@@ -105,15 +100,10 @@ export function moveDue(store: Store, from: number, to: number): void {
 
 /** The last GET's delivery is stored or kept, so it cannot hold other orders under the name of an unconfirmed batch. */
 export function noteAccounted(store: Store): void {
-  const unanswered = loadUnanswered(store);
+  const unanswered = UNANSWERED.load(store);
   if (unanswered?.due === undefined) return;
   const { due: _, ...accounted } = unanswered;
-  saveUnanswered(store, accounted);
-}
-
-/** To be called where every GET was answered, or the mark of an open delivery replaces the note. */
-export function deleteUnanswered(store: Store): void {
-  deleteMeta(store, "unanswered");
+  UNANSWERED.save(store, accounted);
 }
 
 /**
@@ -121,10 +111,10 @@ export function deleteUnanswered(store: Store): void {
  * @param mayBeLost the last GET may have been sent, and its answer is not stored
  */
 export function replaceNote(store: Store, { mayBeLost }: { mayBeLost: boolean }): void {
-  const unanswered = loadUnanswered(store);
+  const unanswered = UNANSWERED.load(store);
   if (unanswered === undefined) return;
   if (mayBeLost || unanswered.isLost) openDelivery(store, unanswered.since);
-  deleteUnanswered(store);
+  UNANSWERED.delete(store);
 }
 
 export function loadDelivery(store: Store): OpenDelivery | undefined {
@@ -137,7 +127,7 @@ export function loadDelivery(store: Store): OpenDelivery | undefined {
  * from before confirms named their batch: the note has the place of the mark, which is of another GET.
  */
 export function closeDelivery(store: Store): void {
-  const isNoted = loadUnanswered(store) !== undefined;
+  const isNoted = UNANSWERED.load(store) !== undefined;
   noteAccounted(store);
   if (isNoted) return;
   deleteRows(store, openDeliveries, { lost: false });

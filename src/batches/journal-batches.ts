@@ -12,7 +12,7 @@
 
 import type { Reached } from "../database/log/progress.ts";
 import { reachedBy } from "../database/log/progress-note.ts";
-import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
+import { deleteMeta, loadMeta, MetaValue, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { commit, commitAtOnce } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -71,9 +71,11 @@ export interface JournalPlace {
   mark: string | undefined;
 }
 
+const JOURNAL_MARK = new MetaValue<{ folder: string; mark: string | undefined } | undefined>("journal_mark");
+
 /** Id of the journal's folder at the last write; undefined where that was another folder, or on the database's disk. */
 export function knownMark(store: Store, folder: string): string | undefined {
-  const known = loadMetaJson<{ folder: string; mark: string }>(store, "journal_mark");
+  const known = JOURNAL_MARK.load(store);
   return known?.folder === folder ? known.mark : undefined;
 }
 
@@ -115,7 +117,7 @@ export class JournalBatches {
       const known = knownMark(store, folder);
       const place = { database: store.path, mark: known };
       const mark = await this.#journal.append({ note: { ...note, reached: reachedBy(store.db) }, body }, place);
-      if (mark !== known) commitAtOnce(this.#context, () => saveMetaJson(store, "journal_mark", { folder, mark }));
+      if (mark !== known) commitAtOnce(this.#context, () => JOURNAL_MARK.save(store, { folder, mark }));
       return true;
     } catch (error) {
       this.#failedIn = pass;

@@ -3,7 +3,7 @@ import { formatListen } from "../config/addresses.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { openReadOnly } from "../database/connection.ts";
 import { isLocked } from "../database/file/instance-lock.ts";
-import { loadPageSilent } from "../health/health-rows.ts";
+import { PAGE_SILENCE, type PageSilence } from "../health/health-rows.ts";
 import { m } from "../messages/messages.ts";
 import { type CheckResult, failed, passed } from "../probe/check-result.ts";
 
@@ -38,10 +38,10 @@ function isDaemonRunning({ config }: LoadedConfig): boolean {
  * Undefined where the daemon has reported no failure to listen. A database that cannot be opened is reported by its own
  * check.
  */
-function loadSilence(loaded: LoadedConfig): ReturnType<typeof loadPageSilent> {
+function loadSilence(loaded: LoadedConfig): PageSilence | undefined {
   try {
     using store = openReadOnly(loaded.config.database.path);
-    return loadPageSilent(store);
+    return PAGE_SILENCE.load(store);
   } catch {
     return undefined;
   }

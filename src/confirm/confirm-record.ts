@@ -1,6 +1,6 @@
 /* What is saved of confirms between passes, beside the rows of batches. */
 
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -31,20 +31,32 @@ export interface ConfirmTimes {
   refusedAgainAt: string;
 }
 
-export function loadConfirmTimes(store: Store): ConfirmTimes | undefined {
-  return loadMetaJson<ConfirmTimes>(store, "confirms");
+export const CONFIRM_TIMES = new MetaValue<ConfirmTimes | undefined>("confirms");
+
+/** The last batch that no confirm can name, and how often it was served. */
+export const UNNAMED = new MetaValue<{ batch: number; times: number } | undefined>("unnamed");
+
+/** A confirm whose answer counted more records than its batch had. */
+export interface LargerConfirm {
+  at: string;
+  /** Literal of the batch's name; null: it has none. */
+  batch: string | null;
+  /** Number of records that came. */
+  came: number;
+  counted: number;
 }
 
-export function saveConfirmTimes(store: Store, times: ConfirmTimes): void {
-  saveMetaJson(store, "confirms", times);
-}
+/** How many there are, when the first of them was sent, and the newest. */
+export const LARGER = new MetaValue<{ count: number; since: string; newest: LargerConfirm[] } | undefined>(
+  "larger_confirms",
+);
 
 /** Retries of refused confirms that may end them are counted anew. */
 export function forgetRepeats(store: Store): void {
-  const times = loadConfirmTimes(store);
+  const times = CONFIRM_TIMES.load(store);
   if (times?.repeats === undefined && times?.gone === undefined) return;
   const { repeats: _former, gone: _counted, ...others } = times;
-  saveConfirmTimes(store, others);
+  CONFIRM_TIMES.save(store, others);
 }
 
 /** Times of confirms: monotonic in memory, of the day in the database. */

@@ -12,7 +12,7 @@ import { idsOf } from "./batch-ids.ts";
 import { BatchWaits } from "./batch-waits.ts";
 import { ConfirmBreaker } from "./confirm-breaker.ts";
 import type { ConfirmForm } from "./confirm-form.ts";
-import { loadConfirmTimes, SavedTimes, saveConfirmTimes } from "./confirm-record.ts";
+import { CONFIRM_TIMES, SavedTimes } from "./confirm-record.ts";
 import { SavedDivisions } from "./division-rows.ts";
 import { IdLimit } from "./id-limit.ts";
 import { OpenConfirm } from "./open-confirm.ts";
@@ -42,7 +42,7 @@ export class ConfirmState {
   ) {
     const { store } = context;
     const times = new SavedTimes(context.clock);
-    const saved = loadConfirmTimes(store);
+    const saved = CONFIRM_TIMES.load(store);
     this.#context = context;
     this.#times = times;
     this.open = new OpenConfirm(context, { form, account, requestMs });
@@ -73,7 +73,7 @@ export class ConfirmState {
   /** To be called inside a transaction. Until {@link commit} it is saved again each time. */
   save(): void {
     if (!this.isUnsaved) return;
-    saveConfirmTimes(this.#context.store, {
+    CONFIRM_TIMES.save(this.#context.store, {
       ...this.waits.toSaved(),
       ...this.unknown.toSaved(),
       ...this.refused.toSaved(),

@@ -7,7 +7,7 @@
  */
 
 import type { BatchRow } from "../batches/batch-rows.ts";
-import { loadNewestDue, loadUnanswered, saveUnanswered, type Unanswered } from "../batches/delivery-rows.ts";
+import { loadNewestDue, UNANSWERED, type Unanswered } from "../batches/delivery-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
@@ -82,9 +82,9 @@ export class LostAnswers {
     const standing = this.#upTo();
     if (standing !== undefined && upTo <= standing) return;
     const at = isoTime(clock.nowMs());
-    const saved = loadUnanswered(store) ?? { since: at, isLost: false };
+    const saved = UNANSWERED.load(store) ?? { since: at, isLost: false };
     const loss = addLoss(this.#isOver(saved) ? undefined : saved.loss, { upTo, at });
-    await commit(this.#context, signal, () => saveUnanswered(store, { ...saved, loss }));
+    await commit(this.#context, signal, () => UNANSWERED.save(store, { ...saved, loss }));
     log.warn({ batch: row.batchId }, m.orders.serviceSetBack);
   }
 
@@ -110,7 +110,7 @@ export class LostAnswers {
     const loss = addLoss(this.#isOver(saved) ? undefined : saved.loss, { upTo, at: isoTime(clock.nowMs()) });
     const isFirst = upTo > 0 && this.#upTo() === undefined;
     await commit(this.#context, signal, () =>
-      saveUnanswered(store, { ...saved, isLost: true, loss: { ...loss, isAnswer: true } }),
+      UNANSWERED.save(store, { ...saved, isLost: true, loss: { ...loss, isAnswer: true } }),
     );
     if (isFirst) log.info({}, m.orders.confirmsWait);
   }
@@ -131,7 +131,7 @@ export class LostAnswers {
     const isSame = polls === loss.polls && at === loss.at && since === loss.since;
     if (isEnd || !isSame)
       await commit(this.#context, signal, () =>
-        saveUnanswered(store, isEnd ? others : { ...others, loss: { ...loss, since, at, polls } }),
+        UNANSWERED.save(store, isEnd ? others : { ...others, loss: { ...loss, since, at, polls } }),
       );
   }
 
@@ -141,7 +141,7 @@ export class LostAnswers {
 
   /** Undefined where confirms do not name batches. */
   #load(): Unanswered | undefined {
-    return this.#namesBatches ? loadUnanswered(this.#context.store) : undefined;
+    return this.#namesBatches ? UNANSWERED.load(this.#context.store) : undefined;
   }
 
   /** Row id of the newest batch whose confirm waits. */

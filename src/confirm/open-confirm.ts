@@ -4,18 +4,16 @@
  * repeated.
  */
 
-import { loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
+import { loadDelivery, UNANSWERED } from "../batches/delivery-rows.ts";
 import { countUnread, hasUnreadOf } from "../batches/kept-rows.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { JobContext } from "../pass/job.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { isNameReused, isNameShared, loadNameUse } from "./reused-names.ts";
 
 /** By the machine's clock. */
-interface Sent {
-  sentMs: number;
-}
+const SENT = new MetaValue<{ sentMs: number } | undefined>("open_confirm");
 
 export class OpenConfirm {
   readonly #context: Pick<JobContext, "store" | "clock">;
@@ -35,7 +33,7 @@ export class OpenConfirm {
     this.#form = form;
     this.#account = account;
     this.#requestMs = requestMs;
-    this.#sentMs = loadMetaJson<Sent>(context.store, "open_confirm")?.sentMs;
+    this.#sentMs = SENT.load(context.store)?.sentMs;
   }
 
   /** Whether the confirm of this batch covers whatever was delivered: it names nothing, or a name that many batches have. */
@@ -53,7 +51,7 @@ export class OpenConfirm {
     const { store } = this.#context;
     const isMarked = loadDelivery(store) !== undefined;
     if (!confirmNames(this.#form))
-      return isMarked || loadUnanswered(store) !== undefined || countUnread(store).count > 0;
+      return isMarked || UNANSWERED.load(store) !== undefined || countUnread(store).count > 0;
     if (batchId === null || confirmNamesOrders(this.#form, batchId)) return false;
     const use = loadNameUse(store);
     if (isMarked) return isNameShared(use);
@@ -71,7 +69,7 @@ export class OpenConfirm {
     const sentMs = this.#context.clock.monotonicMs();
     this.#sentMs = sentMs;
     this.#isOver = false;
-    saveMetaJson(this.#context.store, "open_confirm", { sentMs } satisfies Sent);
+    SENT.save(this.#context.store, { sentMs });
   }
 
   /** To be called with the outcome; {@link save} follows. */
@@ -83,6 +81,6 @@ export class OpenConfirm {
   save(): void {
     if (!this.#isOver || this.#sentMs === undefined) return;
     this.#sentMs = undefined;
-    deleteMeta(this.#context.store, "open_confirm");
+    SENT.delete(this.#context.store);
   }
 }

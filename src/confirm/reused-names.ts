@@ -4,7 +4,7 @@
  * that numbers its batches anew uses each name once more, but not one name again and again.
  */
 import type { BatchRow } from "../batches/batch-rows.ts";
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
@@ -28,6 +28,8 @@ interface Reuse {
   after: number;
   times: number;
 }
+
+const REUSED = new MetaValue<Reuse | undefined>("reused_name");
 
 /** Whether the confirm of a name may cover orders of another answer. */
 export function isNameShared({ newest, hasOthers, reused }: NameUse): boolean {
@@ -53,7 +55,7 @@ export function loadNameUse(store: Store): NameUse {
       "SELECT id, service_batch_id AS name FROM batches WHERE state <> 'unread' ORDER BY id DESC LIMIT 1",
     )
     .get();
-  const reused = loadMetaJson<Reuse>(store, "reused_name");
+  const reused = REUSED.load(store);
   const name = newest?.name ?? undefined;
   // Not asked where it decides nothing: of a shop with one name only it would read all rows.
   const isAsked = name !== undefined && timesReused({ newest, reused }) < REUSES_MIN;
@@ -96,5 +98,5 @@ export function noteName(store: Store, name: string): void {
   // A day with two batches has two of one name, one after the other, like the day before.
   const before = timesReused({ newest, reused }) + Number(newest.name === name);
   const times = Math.min(Math.max(before, uses), REUSES_MIN);
-  saveMetaJson(store, "reused_name", { after: newest.id, times } satisfies Reuse);
+  REUSED.save(store, { after: newest.id, times });
 }

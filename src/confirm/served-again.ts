@@ -7,7 +7,7 @@
 import { hash } from "node:crypto";
 import type { BatchRow } from "../batches/batch-rows.ts";
 import type { PullPass } from "../batches/pull-pass.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import type { ConfirmForm } from "./confirm-form.ts";
@@ -38,6 +38,8 @@ interface Saved {
   form: string;
   batches: { id: number; times: number; since: string }[];
 }
+
+const SAVED = new MetaValue<Saved | undefined>("served_again");
 
 export class ServedAgain {
   readonly #context: Pick<JobContext, "store" | "clock">;
@@ -117,8 +119,7 @@ export class ServedAgain {
     const batches = [...this.#known]
       .filter(([, { isSaved }]) => isSaved)
       .map(([id, { times, since }]) => ({ id, times: Math.min(times, SERVED_AGAIN_MAX), since }));
-    if (batches.length === 0) deleteMeta(store, "served_again");
-    else saveMetaJson(store, "served_again", { form: this.#form, batches } satisfies Saved);
+    SAVED.save(store, batches.length === 0 ? undefined : { form: this.#form, batches });
   }
 
   /** A time in the future is of a clock that was wrong. */
@@ -131,7 +132,7 @@ export class ServedAgain {
   /** A time in the future is of a clock that was wrong: counted from now. */
   #recall(): void {
     const { store, clock } = this.#context;
-    const saved = loadMetaJson<Saved>(store, "served_again");
+    const saved = SAVED.load(store);
     if (saved?.form !== this.#form) return;
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     for (const { id, times, since } of saved.batches) {

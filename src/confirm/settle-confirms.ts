@@ -4,41 +4,15 @@
  * batch that is served again afterwards is confirmed again, and refused again where the service says so.
  */
 import { SERVED_TO_OWN } from "../batches/batch-rows.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
-
-/** A confirm whose answer counted more records than its batch had. */
-export interface LargerConfirm {
-  at: string;
-  /** Literal of the batch's name; null: it has none. */
-  batch: string | null;
-  /** Number of records that came. */
-  came: number;
-  counted: number;
-}
-
-interface Larger {
-  count: number;
-  /** The first of them. */
-  since: string;
-  /** The newest. */
-  newest: LargerConfirm[];
-}
+import { LARGER, type LargerConfirm } from "./confirm-record.ts";
 
 const NEWEST_MAX = 20;
 
 /** Inside the transaction that notes the confirm: orders may be confirmed that never came. */
 export function saveLarger(store: Store, larger: LargerConfirm): void {
-  const { count, since, newest } = loadMetaJson<Larger>(store, "larger_confirms") ?? {
-    count: 0,
-    since: larger.at,
-    newest: [],
-  };
-  saveMetaJson(store, "larger_confirms", {
-    count: count + 1,
-    since,
-    newest: [...newest, larger].slice(-NEWEST_MAX),
-  } satisfies Larger);
+  const { count = 0, since = larger.at, newest = [] } = LARGER.load(store) ?? {};
+  LARGER.save(store, { count: count + 1, since, newest: [...newest, larger].slice(-NEWEST_MAX) });
 }
 
 const REFUSED_HERE = `state = 'refused' AND ${SERVED_TO_OWN}`;
@@ -51,7 +25,7 @@ export function listConfirms(store: Store): string[] {
        WHERE ${REFUSED_HERE} ORDER BY id`,
     )
     .all();
-  const { newest = [] } = loadMetaJson<Larger>(store, "larger_confirms") ?? {};
+  const { newest = [] } = LARGER.load(store) ?? {};
   return [
     ...refused.map(({ batch, receivedAt }) => `refused ${batch ?? ""} ${receivedAt}`),
     ...newest.map(({ batch, at: confirmedAt, came, counted }) => `${counted} > ${came} ${batch ?? ""} ${confirmedAt}`),
@@ -66,5 +40,5 @@ export function settleConfirms(store: Store, at: string): void {
        WHERE ${REFUSED_HERE}`,
     )
     .run(at);
-  deleteMeta(store, "larger_confirms");
+  LARGER.delete(store);
 }

@@ -1,20 +1,14 @@
 import type { BatchRow } from "../batches/batch-rows.ts";
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
+import { UNNAMED } from "./confirm-record.ts";
 
 /** From so many deliveries of a batch that no confirm can name, the count is saved; then each time it has doubled. */
 const NOTED_MIN = 16;
 
-/** The last batch that no confirm can name, and how often it was served. */
-export interface ServedUnnamed {
-  batch: number;
-  times: number;
-}
-
 export class UnnamedBatches {
   readonly #context: JobContext;
-  #last: ServedUnnamed | undefined;
+  #last: ReturnType<typeof UNNAMED.load>;
 
   constructor(context: JobContext) {
     this.#context = context;
@@ -23,10 +17,10 @@ export class UnnamedBatches {
   /** Counts deliveries; saved at powers of two, to save writes. */
   async count(row: BatchRow, signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
-    const known = this.#last ?? loadMetaJson<ServedUnnamed>(store, "unnamed");
+    const known = this.#last ?? UNNAMED.load(store);
     const served = { batch: row.id, times: (known?.batch === row.id ? known.times : 0) + 1 };
     this.#last = served;
     const isRound = served.times >= NOTED_MIN && Number.isInteger(Math.log2(served.times));
-    if (isRound) await commit(this.#context, signal, () => saveMetaJson(store, "unnamed", served));
+    if (isRound) await commit(this.#context, signal, () => UNNAMED.save(store, served));
   }
 }

@@ -9,7 +9,7 @@ import { finishSwap } from "../database/file/swap-files.ts";
 import { ErpObjects } from "../database/objects/erp-objects.ts";
 import type { FileTrouble, Store } from "../database/store.ts";
 import { disarmTriggers } from "../feeds/source/feed-triggers.ts";
-import { savePageSilent } from "../health/health-rows.ts";
+import { PAGE_SILENCE } from "../health/health-rows.ts";
 import { reportConditions } from "../health/status.ts";
 import { LOOK_MS as WATCH_MS, type Watch } from "../health/watch.ts";
 import { type Watched, watchConditions } from "../health/watched.ts";
@@ -32,7 +32,7 @@ import { Liveness } from "../platform/liveness.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
 import { Troubles } from "../platform/troubles.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { forgetWaiting } from "../statuses/waiting-requests.ts";
+import { KEPT_REQUESTS } from "../statuses/waiting-requests.ts";
 import type { WebServer } from "../web/web-server.ts";
 import { accountKeeper, checkAccount, liftCredentialHolds } from "./account.ts";
 import { SyncRequestPoller } from "./answer-sync.ts";
@@ -180,7 +180,7 @@ export class Bridge {
         bringTimesBack(store, isoTime(clock.nowMs()));
         this.#saveFlows();
         switchMirror(store, this.#mirror !== undefined);
-        savePageSilent(store, undefined);
+        PAGE_SILENCE.delete(store);
         if (liftCredentialHolds(store, options.loaded) > 0) options.log.info({}, m.daemon.newCredentials);
         return applyConfiguration(store, options.loaded, isoTime(options.clock.nowMs()));
       });
@@ -230,7 +230,7 @@ export class Bridge {
     try {
       store.write(() => {
         closeSyncRequests(store, isoTime(context.clock.nowMs()));
-        forgetWaiting(store);
+        KEPT_REQUESTS.delete(store);
       });
     } catch (error) {
       this.#abandon();

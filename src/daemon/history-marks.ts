@@ -3,7 +3,7 @@
  * service confirmed. Ids only grow, so a row up to a mark is at least as old as the mark. Reads SQLite's own table
  * `sqlite_sequence`.
  */
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 export interface Mark {
@@ -20,6 +20,8 @@ const MARKS_IN_SPAN = 100;
 const MARKS_MAX = 3 * MARKS_IN_SPAN;
 
 const NONE: Record<History, Mark[]> = { runs: [], events: [], batches: [], requests: [] };
+
+export const MARKS = new MetaValue<Partial<Record<History, Mark[]>>>("history", {});
 
 /**
  * Adds a mark. Drops the last one where it is too near, and all before the newest one that is as old as the retention
@@ -46,14 +48,10 @@ export function idAsOldAs(marks: readonly Mark[], atMs: number): number {
 /** Unreadable marks count as none. */
 export function loadMarks(store: Store): Record<History, Mark[]> {
   try {
-    return { ...NONE, ...loadMetaJson<Partial<Record<History, Mark[]>>>(store, "history") };
+    return { ...NONE, ...MARKS.load(store) };
   } catch {
     return NONE;
   }
-}
-
-export function saveMarks(store: Store, marks: Record<History, Mark[]>): void {
-  saveMetaJson(store, "history", marks);
 }
 
 const TABLES = { runs: "runs", events: "order_event_rows", batches: "batches", requests: "status_requests" };

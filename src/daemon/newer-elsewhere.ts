@@ -11,7 +11,7 @@ import { loadBatch } from "../batches/batch-rows.ts";
 import type { JournalNote } from "../batches/journal-batches.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { compareReach, type Progress, type Reached } from "../database/log/progress.ts";
-import { loadMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { loadMeta, MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { isoTime } from "../platform/ports.ts";
 
@@ -33,6 +33,8 @@ interface Settled {
   copyMs?: number;
 }
 
+const SETTLED = new MetaValue<Settled>("elsewhere", { entryAt: "" });
+
 /** Blocks for a few seconds a folder at most; a folder that does not answer proves nothing. */
 export function lookElsewhere(store: Store, { config }: LoadedConfig): Elsewhere {
   const { dir, journal } = config.backup;
@@ -49,7 +51,7 @@ export function findNewer(
   store: Store,
   { entry, copy }: Elsewhere,
 ): { inJournal: boolean; copy: string | undefined } | undefined {
-  const settled = loadSettled(store);
+  const settled = SETTLED.load(store);
   const inJournal = entry !== undefined && isEntryAfter(entry, settled) && isBehindEntry(store, entry);
   const inCopy = copy !== undefined && isAfter(copy, settled) && store.isBehind(copy.progress);
   return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
@@ -91,7 +93,7 @@ export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere)
 
 /** Marks these as reported or brought over. Inside a write transaction. */
 export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void {
-  const before = loadSettled(store);
+  const before = SETTLED.load(store);
   const settled: Settled = {
     ...before,
     ...(entry !== undefined && entry.receivedAt > before.entryAt && { entryAt: entry.receivedAt }),
@@ -102,9 +104,5 @@ export function settleElsewhere(store: Store, { entry, copy }: Elsewhere): void 
     const { batches, events, passes = 0 } = copy.progress;
     settled.copy = { batches, events, passes };
   }
-  if (entry !== undefined || copy !== undefined) saveMetaJson(store, "elsewhere", settled);
-}
-
-function loadSettled(store: Store): Settled {
-  return loadMetaJson<Settled>(store, "elsewhere") ?? { entryAt: "" };
+  if (entry !== undefined || copy !== undefined) SETTLED.save(store, settled);
 }

@@ -4,7 +4,7 @@
  * that is off at night, `sync` from cron) is made up for by the next one.
  */
 import { RETRY_MS } from "../backup/back-up.ts";
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -12,6 +12,8 @@ import type { ScheduleEntry } from "./scheduler.ts";
 
 /** By job, which has at most one such entry. */
 type Times = Partial<Record<string, string>>;
+
+export const PLANNED = new MetaValue<Times>("planned", {});
 
 export interface Pattern {
   /** The next run after now. */
@@ -31,7 +33,7 @@ export class PlannedWork {
   /** Those of these entries whose time has come; one without a time gets one, and is due if it would run at a start. */
   async due(entries: readonly ScheduleEntry[], signal: AbortSignal): Promise<ScheduleEntry[]> {
     const nowMs = this.#context.clock.nowMs();
-    const times = this.#load();
+    const times = PLANNED.load(this.#context.store);
     const due: ScheduleEntry[] = [];
     const planned: Times = {};
     for (const entry of entries) {
@@ -67,13 +69,8 @@ export class PlannedWork {
     return this.#patternOf(entry).nextMs(this.#context.clock.nowMs());
   }
 
-  #load(): Times {
-    return loadMetaJson<Times>(this.#context.store, "planned") ?? {};
-  }
-
   async #save(times: Times, signal: AbortSignal): Promise<void> {
-    await commit(this.#context, signal, () =>
-      saveMetaJson(this.#context.store, "planned", { ...this.#load(), ...times }),
-    );
+    const { store } = this.#context;
+    await commit(this.#context, signal, () => PLANNED.save(store, { ...PLANNED.load(store), ...times }));
   }
 }

@@ -18,7 +18,7 @@ import { deleteRunsBeyond, deleteRunsUpTo, type Old } from "../pass/runs.ts";
 import { reachedTimeMs } from "../pass/served-time.ts";
 import { isoTime } from "../platform/ports.ts";
 import { deleteSentBefore } from "../statuses/status-rows.ts";
-import { addMark, type History, idAsOldAs, loadLargest, loadMarks, type Mark, saveMarks } from "./history-marks.ts";
+import { addMark, type History, idAsOldAs, loadLargest, loadMarks, MARKS, type Mark } from "./history-marks.ts";
 
 /** Rows per transaction: a few milliseconds of the write lock. */
 const ROWS_PER_COMMIT = 500;
@@ -101,7 +101,7 @@ export class PruneHistory implements Job {
       batches: add("batches", batchesMs),
       requests: add("requests", requestsMs),
     };
-    await commit(this.#context, signal, () => saveMarks(store, added));
+    await commit(this.#context, signal, () => MARKS.save(store, added));
     return added;
   }
 

@@ -8,7 +8,7 @@ import { countUnconfirmedOf } from "../batches/batch-rows.ts";
 import { loadDelivery, loseAgain } from "../batches/delivery-rows.ts";
 import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { deleteMeta, loadMeta, loadMetaJson, saveMeta, saveMetaJson } from "../database/meta.ts";
+import { deleteMeta, loadMeta, MetaValue, saveMeta } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { invalidateAcknowledged } from "../feeds/acknowledged-rows.ts";
 import { m } from "../messages/messages.ts";
@@ -26,7 +26,7 @@ import { isoTime } from "../platform/ports.ts";
 import { requestReconcile } from "../reconcile/reconcile-rows.ts";
 import { COVERED_STREAM, deleteCut } from "../updates/cuts/cut-rows.ts";
 import { isToken } from "../updates/pages/follow.ts";
-import { deleteRest } from "../updates/pages/rest-rows.ts";
+import { RESTS } from "../updates/pages/rest-rows.ts";
 import { requestSentSince } from "../updates/reads/set-back.ts";
 import { loadLearned } from "../updates/times/learned-rows.ts";
 import { accountOf } from "./account.ts";
@@ -56,6 +56,9 @@ interface Left {
   lostAt?: string | undefined;
   positions: { [stream in (typeof STREAMS)[number]]?: string };
 }
+
+/** By account. */
+const ACCOUNTS = new MetaValue<Record<string, Left>>("accounts", {});
 
 export interface Switched {
   formerUrl: string;
@@ -103,7 +106,7 @@ function exchangePositions(
   store: Store,
   { former, account, at, timezone }: { former: string; account: string; at: string; timezone: string },
 ): Left | undefined {
-  const { [former]: _, [account]: known, ...others } = loadLeft(store);
+  const { [former]: _, [account]: known, ...others } = ACCOUNTS.load(store);
   const positions = Object.fromEntries(
     STREAMS.flatMap((stream) => {
       const value = loadWatermark(store, stream);
@@ -113,10 +116,10 @@ function exchangePositions(
   const lostAt = loadDelivery(store)?.openedAt;
   const left = { at, positions, ...(lostAt !== undefined && { lostAt }) } satisfies Left;
   const kept = [...Object.entries(others), [former, left] as const].slice(-ACCOUNTS_MAX);
-  saveMetaJson(store, "accounts", Object.fromEntries(kept));
+  ACCOUNTS.save(store, Object.fromEntries(kept));
   // Both addresses may lead to the same service: a lost delivery stays open until it is served at either.
   loseAgain(store, known?.lostAt);
-  for (const key of ["updates_rest", "sweep_rest"] as const) deleteRest(store, key);
+  for (const rest of Object.values(RESTS)) rest.delete(store);
   deleteCut(store);
   const { form } = loadLearned(store);
   const here = positions[UPDATES_STREAM];
@@ -129,8 +132,4 @@ function exchangePositions(
     else saveWatermark(store, stream, value, at);
   }
   return known;
-}
-
-function loadLeft(store: Store): Record<string, Left> {
-  return loadMetaJson<Record<string, Left>>(store, "accounts") ?? {};
 }

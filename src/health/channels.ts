@@ -10,7 +10,7 @@ import { backoffMs } from "../platform/backoff.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { carriedOver } from "./alert-names.ts";
-import { type ChannelName, type ChannelState, type ChannelStates, loadChannels, saveChannels } from "./health-rows.ts";
+import { CHANNELS, type ChannelName, type ChannelState, type ChannelStates } from "./health-rows.ts";
 import { NOTHING_NOTIFIED } from "./plan-alerts.ts";
 
 const FIRST_RETRY_MS = 15_000;
@@ -25,7 +25,7 @@ export class Channels {
   /** @param names the configured channels; states of others are dropped */
   constructor(context: JobContext, names: readonly ChannelName[]) {
     this.#context = context;
-    const known = Object.entries(loadChannels(context.store));
+    const known = Object.entries(CHANNELS.load(context.store));
     const kept = known.filter(([name]) => names.some((one) => one === name));
     this.#states = Object.fromEntries(kept.map(([name, state]) => [name, { ...state, told: carriedOver(state.told) }]));
     this.#isUnsaved = kept.length < known.length;
@@ -48,7 +48,7 @@ export class Channels {
     if (!this.#isUnsaved) return;
     const states = this.#states;
     try {
-      store.write(() => saveChannels(store, states));
+      store.write(() => CHANNELS.save(store, states));
       this.#isUnsaved = false;
     } catch (error) {
       log.debug({ errorCode: asError(error).code }, "What was notified could not be written yet.");

@@ -7,11 +7,10 @@ import path from "node:path";
 import { eq, getViewSelectedFields } from "drizzle-orm";
 import { isUnreadForm, parseTimestamp } from "../answers/timestamp.ts";
 import { type DiskSpace, readDiskSpace } from "../backup/space-rule.ts";
-import type { ServedUnnamed } from "../confirm/unnamed-batches.ts";
+import { LARGER, UNNAMED } from "../confirm/confirm-record.ts";
 import { journalSince } from "../database/file/foreign-journal.ts";
 import { problemOf } from "../database/log/progress.ts";
 import { progressOf, readNote } from "../database/log/progress-note.ts";
-import { loadMetaJson } from "../database/meta.ts";
 import { describeOwn, inspectOwn, ownObjects, schemaVersion } from "../database/objects/own-objects.ts";
 import { onlyRow, onlyValue } from "../database/only-row.ts";
 import { type Query, select } from "../database/queries.ts";
@@ -24,11 +23,9 @@ import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { loadNotices } from "../pass/notices.ts";
-import type { UnlistedChanges } from "../updates/looks/unlisted-changes.ts";
-import type { WideFailure } from "../updates/pages/wide-failure.ts";
-import { loadLearned } from "../updates/times/learned-rows.ts";
+import { loadLearned, UNLISTED, type UnlistedChanges, WIDE_FAILURE } from "../updates/times/learned-rows.ts";
 import type { Facts } from "./facts.ts";
-import { loadChannels, loadPageSilent } from "./health-rows.ts";
+import { CHANNELS, PAGE_SILENCE } from "./health-rows.ts";
 
 /** Longer lists are counted up to this number. */
 const LISTED_MAX = 10_000;
@@ -93,7 +90,7 @@ function countRefusedBatches(store: Store): Pick<Facts, "refusedBatches" | "larg
     .all();
   for (const { why, count, newest } of rows) {
     if (why === String(m.orders.unnamedBatch)) {
-      const served = loadMetaJson<ServedUnnamed>(store, "unnamed");
+      const served = UNNAMED.load(store);
       facts.unnamedBatches = { count, times: served?.batch === newest ? served.times : 1 };
     } else if (why === String(m.orders.confirmTooLarge)) facts.largeConfirms = count;
     else facts.refusedBatches += count;
@@ -256,7 +253,7 @@ function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
 const NONE = { count: 0, since: null };
 
 function loadUnlisted(store: Store): NonNullable<Facts["unlisted"]> {
-  const found = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
+  const found = UNLISTED.load(store);
   if (found === undefined) return NONE;
   const now = onlyRow(
     store
@@ -325,13 +322,13 @@ export function loadFacts(store: Store): Facts {
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
     failedConfirms: count(FAILED_CONFIRMS),
-    largerConfirms: loadMetaJson<{ count: number; since: string | null }>(store, "larger_confirms") ?? NONE,
+    largerConfirms: LARGER.load(store) ?? NONE,
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,
     unsettledRequests: read(() => listUnsettledSince(store), []),
     unstoredRequests: read(() => listUnstoredSince(store), []),
     unshown: { orders: unshown.count, since: unshown.since },
-    wideFailing: loadMetaJson<WideFailure>(store, "wide_failed")?.since ?? null,
+    wideFailing: WIDE_FAILURE.load(store)?.since ?? null,
     unlisted: read(() => loadUnlisted(store), NONE),
     unreadableTimes: read(() => countUnreadableTimes(store), 0),
     acceptedByStatusOnly: select(store, feeds, ["name"], "WHERE accepted_by = 'status' ORDER BY feed_id")
@@ -340,10 +337,10 @@ export function loadFacts(store: Store): Facts {
     erpWrites: read(() => loadErpWrites(store), []),
     walBytes: store.walBytes(),
     disk: loadDiskSpace(store),
-    undelivered: Object.entries(loadChannels(store)).flatMap(([channel, { failing }]) =>
+    undelivered: Object.entries(CHANNELS.load(store)).flatMap(([channel, { failing }]) =>
       failing === null ? [] : [{ channel, ...failing }],
     ),
-    pageSilent: loadPageSilent(store),
+    pageSilent: PAGE_SILENCE.load(store),
     unansweredRows: read(() => loadUnansweredRows(store), []),
     formerRows: read(() => loadFormerRows(store), []),
     mirror: read(() => loadMirror(store), undefined),

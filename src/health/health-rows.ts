@@ -3,7 +3,7 @@
  * list, whose `seen_at` becomes old. What a receiver was notified of is written after a message has arrived; after a crash
  * in between the same message is sent again.
  */
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { deleteRows, insertRow, listRows } from "../database/queries.ts";
 import { conditions } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -31,13 +31,7 @@ export interface ChannelState {
 export type ChannelName = "webhook" | "command" | "heartbeat";
 export type ChannelStates = Partial<Record<ChannelName, ChannelState>>;
 
-export function loadChannels(store: Store): ChannelStates {
-  return loadMetaJson<ChannelStates>(store, "alerts") ?? {};
-}
-
-export function saveChannels(store: Store, channels: ChannelStates): void {
-  saveMetaJson(store, "alerts", channels);
-}
+export const CHANNELS = new MetaValue<ChannelStates>("alerts", {});
 
 /** The status page cannot listen because another program uses its port. */
 export interface PageSilence {
@@ -47,12 +41,5 @@ export interface PageSilence {
   error: string;
 }
 
-export function loadPageSilent(store: Store): PageSilence | undefined {
-  return loadMetaJson<PageSilence>(store, "page");
-}
-
-/** Undefined: the page listens, or is switched off. */
-export function savePageSilent(store: Store, silence: PageSilence | undefined): void {
-  if (silence === undefined) deleteMeta(store, "page");
-  else saveMetaJson(store, "page", silence);
-}
+/** Absent: the page listens, or is switched off. */
+export const PAGE_SILENCE = new MetaValue<PageSilence | undefined>("page");

@@ -10,7 +10,7 @@ import { requestCompare } from "../feeds/feed-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
-import { deleteNotice, loadNotices, type NoticeName, saveNotice } from "../pass/notices.ts";
+import { loadNotices, NOTICES, type NoticeName } from "../pass/notices.ts";
 import { restoreOwn } from "../pass/restore-own.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -51,7 +51,7 @@ export class WatchMachine {
     }
     if (known !== undefined && Math.abs((known.offsetS ?? 0) - offsetS) < OFFSET_STEP_S) return;
     const since = known?.since ?? isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => saveNotice(store, { name: "clock", since, offsetS }));
+    await commit(this.#context, signal, () => NOTICES.clock.save(store, { since, offsetS }));
     if (known === undefined) log.warn({ offsetS }, m.health.clockFar);
   }
 
@@ -64,7 +64,7 @@ export class WatchMachine {
       return;
     }
     const since = isoTime(clock.nowMs());
-    await commit(this.#context, signal, () => saveNotice(store, { name: "credential", since }));
+    await commit(this.#context, signal, () => NOTICES.credential.save(store, { since }));
     log.warn({}, stale.inFull);
   }
 
@@ -77,14 +77,13 @@ export class WatchMachine {
     await commit(this.#context, signal, () => {
       // Changes made meanwhile may not have been recorded.
       for (const feed of FEED_NAMES) requestCompare(store, feed, m.health.hadTriggers);
-      if (found.length === 0) deleteNotice(store, "objects");
-      else saveNotice(store, { name: "objects", since, names });
+      NOTICES.objects.save(store, found.length === 0 ? undefined : { since, names });
     });
     if (found.length === 0) log.info({}, m.health.noObjects);
     else log.warn({ objects: names }, m.health.objects({ names }));
   }
 
   async #end(name: NoticeName, signal: AbortSignal): Promise<void> {
-    await commit(this.#context, signal, () => deleteNotice(this.#context.store, name));
+    await commit(this.#context, signal, () => NOTICES[name].delete(this.#context.store));
   }
 }

@@ -5,7 +5,7 @@
 
 import { hash } from "node:crypto";
 import { type ConfirmForm, confirmNamesOrders } from "../confirm/confirm-form.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue, unlessEmpty } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { releaseEmpty } from "../pass/held-rows.ts";
 
@@ -13,7 +13,7 @@ import { releaseEmpty } from "../pass/held-rows.ts";
 const EMPTY = /^(?:null|\{\s*\}|\[\s*\]|"")$/;
 
 /** By batch: when the first of its records without content was held, UTC, ISO 8601. */
-type Standing = Record<string, string>;
+const EMPTY_HELD = new MetaValue<Record<string, string>>("empty_held", {});
 
 /** Batches that are waited for; a service has few at a time. */
 const BATCHES_MAX = 20;
@@ -31,30 +31,20 @@ export function keyOfBatch(
 
 /** To be called where a record without content of the batch is held. */
 export function noteEmptyHeld(store: Store, batch: string, at: string): void {
-  const { [batch]: own, ...others } = loadStanding(store);
+  const { [batch]: own, ...others } = EMPTY_HELD.load(store);
   const kept = Object.entries(others).slice(1 - BATCHES_MAX);
-  save(store, { ...Object.fromEntries(kept), [batch]: own ?? at });
+  EMPTY_HELD.save(store, { ...Object.fromEntries(kept), [batch]: own ?? at });
 }
 
 /** To be called where the batch is stored to be confirmed. */
 export function settleEmpty(store: Store, batch: string, { hasEmpty }: { hasEmpty: boolean }): void {
-  const standing = loadStanding(store);
-  const { [batch]: own, ...others } = standing;
+  const { [batch]: own, ...others } = EMPTY_HELD.load(store);
   if (hasEmpty) {
     // Its orders may be lost, and one record stands for the equal ones of all batches.
-    save(store, own === undefined ? {} : { [batch]: own });
+    EMPTY_HELD.save(store, own === undefined ? undefined : { [batch]: own });
     return;
   }
   if (own === undefined) return;
   releaseEmpty(store, { kind: "order", since: own, isEmpty: (payload) => EMPTY.test(payload) });
-  save(store, others);
-}
-
-function loadStanding(store: Store): Standing {
-  return loadMetaJson<Standing>(store, "empty_held") ?? {};
-}
-
-function save(store: Store, standing: Standing): void {
-  if (Object.keys(standing).length === 0) deleteMeta(store, "empty_held");
-  else saveMetaJson(store, "empty_held", standing);
+  EMPTY_HELD.save(store, unlessEmpty(others));
 }

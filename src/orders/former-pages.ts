@@ -3,7 +3,7 @@
  * age may answer it with the page of the batch before, and the batch would be confirmed without its own.
  */
 
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import type { Store } from "../database/store.ts";
 
@@ -12,6 +12,7 @@ const PAGES_MAX = 400;
 
 /** The digest of a page, and the row of its batch. The newest come last. */
 type Saved = [digest: string, batch: number][];
+const READ_PAGES = new MetaValue<Saved>("read_pages", []);
 
 export class FormerPages {
   readonly #store: Store;
@@ -22,7 +23,7 @@ export class FormerPages {
 
   /** Whether a page that follows `first` is one of another batch, which is confirmed and whose first page was another one. */
   has(page: string, first: string): boolean {
-    const saved = this.#load();
+    const saved = READ_PAGES.load(this.#store);
     const found = saved.find(([digest]) => digest === short(page));
     if (found === undefined || saved.some(([digest]) => digest === short(first))) return false;
     const sql = "SELECT EXISTS (SELECT 1 FROM batches WHERE id = ? AND state = 'confirmed')";
@@ -33,12 +34,8 @@ export class FormerPages {
   save(pages: Iterable<string>, batch: number): void {
     const own = [...pages].map((page): Saved[number] => [short(page), batch]);
     const digests = new Set(own.map(([digest]) => digest));
-    const others = this.#load().filter(([digest]) => !digests.has(digest));
-    saveMetaJson(this.#store, "read_pages", [...others, ...own].slice(-PAGES_MAX));
-  }
-
-  #load(): Saved {
-    return loadMetaJson<Saved>(this.#store, "read_pages") ?? [];
+    const others = READ_PAGES.load(this.#store).filter(([digest]) => !digests.has(digest));
+    READ_PAGES.save(this.#store, [...others, ...own].slice(-PAGES_MAX));
   }
 }
 

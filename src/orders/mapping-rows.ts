@@ -4,7 +4,7 @@
  * the former. After a crash during a remap both are saved, and it is run again.
  */
 
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { m } from "../messages/messages.ts";
 import { deleteHold, saveHold } from "../pass/hold-rows.ts";
@@ -15,6 +15,8 @@ interface MappingNote {
   /** Every mapping from which columns may have been derived. */
   filledWith: string[];
 }
+
+const MAPPING = new MetaValue<MappingNote | undefined>("mapping");
 
 const AREA = "mapping";
 
@@ -32,11 +34,11 @@ export function noteMappingOfRecords(store: Store, signature: string, at: string
 }
 
 function note(store: Store, signature: string, { inUse, at }: { inUse: string; at: string }): boolean {
-  const known = loadMappingNote(store);
+  const known = MAPPING.load(store);
   const hasOrders = store.prepare("SELECT 1 FROM orders LIMIT 1").get() !== undefined;
   const before = known === undefined || !hasOrders ? [] : known.filledWith;
   const filledWith = [...new Set([...before, signature])];
-  saveNote(store, { inUse, filledWith });
+  MAPPING.save(store, { inUse, filledWith });
   if (filledWith.length === 1) {
     if (known !== undefined) deleteHold(store, AREA, "mapping");
     return false;
@@ -53,19 +55,11 @@ function note(store: Store, signature: string, { inUse, at }: { inUse: string; a
 
 /** The mapping of the running daemon; undefined before the first start. */
 export function loadMappingInUse(store: Store): string | undefined {
-  return loadMappingNote(store)?.inUse;
+  return MAPPING.load(store)?.inUse;
 }
 
 /** To be called once all stored orders were remapped. */
 export function markRemapped(store: Store, signature: string): void {
-  saveNote(store, { inUse: signature, filledWith: [signature] });
+  MAPPING.save(store, { inUse: signature, filledWith: [signature] });
   deleteHold(store, AREA, "mapping");
-}
-
-function loadMappingNote(store: Store): MappingNote | undefined {
-  return loadMetaJson<MappingNote>(store, "mapping");
-}
-
-function saveNote(store: Store, note: MappingNote): void {
-  saveMetaJson(store, "mapping", note);
 }

@@ -8,14 +8,12 @@ import { type BatchRow, loadLeftWork } from "../batches/batch-rows.ts";
 import {
   clearDelivery,
   closeDelivery,
-  deleteUnanswered,
   loadDelivery,
   loadNewestDue,
-  loadUnanswered,
   noteAccounted,
   openDelivery,
   replaceNote,
-  saveUnanswered,
+  UNANSWERED,
 } from "../batches/delivery-rows.ts";
 import { type BodyJournal, JournalBatches } from "../batches/journal-batches.ts";
 import { removeUnnamedParts } from "../batches/keep-body.ts";
@@ -191,9 +189,9 @@ export class PullOrders implements Job {
   /** To be called at the end of the program, between passes. Removes the note if every GET was answered and stored. */
   end(): void {
     const { store } = this.#context;
-    const saved = this.#mayBeLost ? undefined : loadUnanswered(store);
+    const saved = this.#mayBeLost ? undefined : UNANSWERED.load(store);
     if (saved === undefined) return;
-    if (!saved.isLost && saved.loss === undefined) commitAtOnce({ store }, () => deleteUnanswered(store));
+    if (!saved.isLost && saved.loss === undefined) commitAtOnce({ store }, () => UNANSWERED.delete(store));
     else if (saved.due !== undefined) commitAtOnce({ store }, () => noteAccounted(store));
   }
 
@@ -229,7 +227,7 @@ export class PullOrders implements Job {
   /** The note instead of a mark, for all GETs of the process: a poll writes only if a batch becomes due to confirm. */
   async #noteAsked(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    const saved = loadUnanswered(store);
+    const saved = UNANSWERED.load(store);
     // Of before it was known that confirms cover one batch each: none waits for what was lost.
     const mark = loadDelivery(store);
     const isLost = mark !== undefined || (saved !== undefined && (saved.isLost || this.#mayBeLost));
@@ -242,7 +240,7 @@ export class PullOrders implements Job {
     await commit(this.#context, signal, () => {
       if (mark !== undefined) clearDelivery(store);
       if (mark !== undefined) deleteHold(store, "orders", "hand-out lost");
-      saveUnanswered(store, { ...saved, since, isLost, ...(due > 0 && { due }) });
+      UNANSWERED.save(store, { ...saved, since, isLost, ...(due > 0 && { due }) });
     });
   }
 
@@ -296,7 +294,7 @@ export class PullOrders implements Job {
   async #closeMark(signal: AbortSignal): Promise<void> {
     const { store } = this.#context;
     this.#mayBeLost = false;
-    if (loadDelivery(store) === undefined && loadUnanswered(store)?.due === undefined) return;
+    if (loadDelivery(store) === undefined && UNANSWERED.load(store)?.due === undefined) return;
     await commit(this.#context, signal, () => closeDelivery(store));
   }
 }

@@ -2,7 +2,7 @@ import { createHash, hash } from "node:crypto";
 import { resolveSingle } from "../answers/json-path.ts";
 import { kindOf, textOf } from "../answers/json-text.ts";
 import type { Slices } from "../answers/slices.ts";
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { loadKnownOrders } from "../pass/held-rows.ts";
 import { contentDigest } from "../records/compare-snapshot.ts";
@@ -19,7 +19,7 @@ const SAVED_MAX = 200;
 const RECORDS_PER_TURN = 200;
 
 /** Digest of a batch, the newest row that has it, and how many rows were stored with it. The newest come last. */
-type Saved = [digest: string, batch: number, times: number][];
+const REPEATED = new MetaValue<[digest: string, batch: number, times: number][]>("repeated_batches", []);
 
 /** A parsed batch. */
 interface Read {
@@ -69,20 +69,16 @@ export class RepeatedBatches {
    * @param digest of {@link digestInSlices}
    */
   find(read: Read, digest: string | undefined): number | undefined {
-    const saved = digest === undefined ? undefined : this.#load().find((each) => each[0] === digest);
+    const saved = digest === undefined ? undefined : REPEATED.load(this.#store).find((each) => each[0] === digest);
     return this.#findMet(read) ?? ((saved?.[2] ?? 0) >= TIMES_MAX ? saved?.[1] : undefined);
   }
 
   /** To be called inside the transaction that stores the batch in a row of its own. */
   save(digest: string, batch: number): void {
-    const saved = this.#load();
+    const saved = REPEATED.load(this.#store);
     const times = saved.find((each) => each[0] === digest)?.[2] ?? 0;
     const others = saved.filter((each) => each[0] !== digest).slice(1 - SAVED_MAX);
-    saveMetaJson(this.#store, "repeated_batches", [...others, [digest, batch, Math.min(times + 1, TIMES_MAX)]]);
-  }
-
-  #load(): Saved {
-    return loadMetaJson<Saved>(this.#store, "repeated_batches") ?? [];
+    REPEATED.save(this.#store, [...others, [digest, batch, Math.min(times + 1, TIMES_MAX)]]);
   }
 
   #findMet({ bytes, records }: Read): number | undefined {

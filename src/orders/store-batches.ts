@@ -4,7 +4,7 @@
  * After a crash between the parts of a giant batch its body is still there, and is read first.
  */
 
-import { closeDelivery, loadDelivery, loadUnanswered } from "../batches/delivery-rows.ts";
+import { closeDelivery, loadDelivery, UNANSWERED } from "../batches/delivery-rows.ts";
 import type { JournalBatches } from "../batches/journal-batches.ts";
 import { readBody } from "../batches/keep-body.ts";
 import { KeptAnswers } from "../batches/kept-answers.ts";
@@ -188,7 +188,7 @@ export class StoreBatches {
     pass.failure ??= waits;
     if (origin.mayHaveAsked === true) return;
     pass.isAccounted = true;
-    const isOpen = loadDelivery(store) !== undefined || loadUnanswered(store)?.due !== undefined;
+    const isOpen = loadDelivery(store) !== undefined || UNANSWERED.load(store)?.due !== undefined;
     if (!isOpen && (origin.date === undefined || loadWatermark(store, UPDATES_STREAM) !== undefined)) return;
     await commit(this.#context, pass.signal, () => {
       this.#writer.saveFirstWatermark(origin);

@@ -1,4 +1,4 @@
-import { loadMeta, type MetaKey, saveMeta } from "../database/meta.ts";
+import { loadMeta, saveMeta, type TextKey } from "../database/meta.ts";
 import { isoTime } from "../platform/ports.ts";
 import { commit } from "./commit.ts";
 import type { JobContext } from "./job.ts";
@@ -8,7 +8,7 @@ type Context = Pick<JobContext, "store" | "clock" | "log">;
 /** Work at intervals that go on in the next process: where each pass is one, the work would otherwise never be due. */
 export class Interval {
   readonly #context: Context;
-  readonly #key: MetaKey;
+  readonly #key: TextKey;
   readonly #everyMs: number;
   readonly #isDueFirst: boolean;
   /** Monotonic. */
@@ -18,7 +18,7 @@ export class Interval {
    * @param key where the time of the last work is stored
    * @param isDueFirst whether the work is due where it was never done, or only an interval later
    */
-  constructor(context: Context, key: MetaKey, everyMs: number, { isDueFirst = true } = {}) {
+  constructor(context: Context, key: TextKey, everyMs: number, { isDueFirst = true } = {}) {
     this.#context = context;
     this.#key = key;
     this.#everyMs = everyMs;

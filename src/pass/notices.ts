@@ -2,19 +2,10 @@
  * What is noticed of the machine and the copies, for `status` and `check` in other processes. Written only when a notice
  * begins, changes or ends; after a crash it stays until the next look.
  */
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
-/**
- * `clock`: this machine's clock is far from the service's. `credential`: the secret's file is newer than systemd's copy
- * of it. `objects`: the ERP has put triggers or indexes on the bridge's tables. `copy_names`: the newest copy does not
- * have the latest name.
- */
-export type NoticeName = "clock" | "credential" | "objects" | "copy_names";
-const NOTICE_NAMES: readonly NoticeName[] = ["clock", "credential", "objects", "copy_names"];
-
-export interface Notice {
-  name: NoticeName;
+interface Noticed {
   since: string;
   /** For `clock`: seconds ahead of the service's. */
   offsetS?: number;
@@ -22,17 +13,26 @@ export interface Notice {
   names?: string;
 }
 
+export const NOTICES = {
+  /** This machine's clock is far from the service's. */
+  clock: new MetaValue<Noticed | undefined>("clock"),
+  /** The secret's file is newer than systemd's copy of it. */
+  credential: new MetaValue<Noticed | undefined>("credential"),
+  /** The ERP has put triggers or indexes on the bridge's tables. */
+  objects: new MetaValue<Noticed | undefined>("objects"),
+  /** The newest copy does not have the latest name. */
+  copy_names: new MetaValue<Noticed | undefined>("copy_names"),
+};
+
+export type NoticeName = keyof typeof NOTICES;
+
+export interface Notice extends Noticed {
+  name: NoticeName;
+}
+
 export function loadNotices(store: Store): Notice[] {
-  return NOTICE_NAMES.flatMap((name) => {
-    const kept = loadMetaJson<Omit<Notice, "name">>(store, name);
-    return kept === undefined ? [] : [{ name, ...kept }];
+  return (Object.keys(NOTICES) as NoticeName[]).flatMap((name) => {
+    const noticed = NOTICES[name].load(store);
+    return noticed === undefined ? [] : [{ name, ...noticed }];
   });
-}
-
-export function saveNotice(store: Store, { name, ...rest }: Notice): void {
-  saveMetaJson(store, name, rest);
-}
-
-export function deleteNotice(store: Store, name: NoticeName): void {
-  deleteMeta(store, name);
 }

@@ -3,7 +3,7 @@
  * queues their reads. After a crash the same changes are requested again from the older position, and are recognized. Raw SQL
  * where a statement runs for every record, or uses what drizzle lacks (CASE, strftime, json_each).
  */
-import { loadMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { columnList, deleteRows, findRow, select, updateRows, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -22,9 +22,12 @@ export function loadWatermark(store: Store, stream: string): string | undefined 
   return findRow(store, watermarks, { stream })?.value;
 }
 
+/** What is read here of the search for changes that were left out; `updates/cuts/cut-rows.ts` has all of it. */
+export const CUT_HIGH = new MetaValue<{ high: { text: string } } | undefined>("cut");
+
 /** The position after a search for changes that were left out (`updates/cuts/cut-rows.ts`). Meanwhile only newer changes are requested as usual. */
 export function loadReached(store: Store): string | undefined {
-  return loadMetaJson<{ high: { text: string } }>(store, "cut")?.high.text;
+  return CUT_HIGH.load(store)?.high.text;
 }
 
 /** Saves `value`, verbatim as the service sent it, if it differs. */

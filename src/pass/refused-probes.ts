@@ -3,33 +3,29 @@
  * from cron each pass is a process of its own. Without the hold it means nothing, and stays where a person lifts the hold.
  */
 
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { type HoldRow, loadHoldsOf } from "./hold-rows.ts";
 
 type Hold = Pick<HoldRow, "area" | "reason">;
 /** By area and reason: the flow. */
-type RefusedProbes = Readonly<Record<string, string>>;
+const REFUSED = new MetaValue<Record<string, string>>("refused_probes", {});
 
 export function loadRefusedProbe(store: Store, hold: Hold): string | undefined {
-  return load(store)[keyOf(hold)];
+  return REFUSED.load(store)[keyOf(hold)];
 }
 
 /** To be called inside a transaction. Writes only what has changed. */
 export function saveRefusedProbe(store: Store, hold: Hold, flow: string | undefined): void {
-  const { [keyOf(hold)]: before, ...others } = load(store);
+  const { [keyOf(hold)]: before, ...others } = REFUSED.load(store);
   if (before === flow) return;
-  saveMetaJson(store, "refused_probes", flow === undefined ? others : { ...others, [keyOf(hold)]: flow });
+  REFUSED.save(store, flow === undefined ? others : { ...others, [keyOf(hold)]: flow });
 }
 
 /** Whether the last probe of a hold of the area was this flow's. */
 export function wasProbeRefused(store: Store, area: string, flow: string): boolean {
-  const refused = load(store);
+  const refused = REFUSED.load(store);
   return loadHoldsOf(store, area).some((hold) => refused[keyOf(hold)] === flow);
-}
-
-function load(store: Store): RefusedProbes {
-  return loadMetaJson<RefusedProbes>(store, "refused_probes") ?? {};
 }
 
 function keyOf({ area, reason }: Hold): string {

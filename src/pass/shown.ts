@@ -5,7 +5,7 @@
  */
 
 import { digestOf } from "../answers/digest.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue, unlessEmpty } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 
 /** What a command would decide about now. */
@@ -16,25 +16,19 @@ export interface Covered {
   isShown: boolean;
 }
 
-type Named = Record<string, string>;
-
-const load = (store: Store): Named => loadMetaJson<Named>(store, "told") ?? {};
-
-function save(store: Store, named: Named): void {
-  if (Object.keys(named).length === 0) deleteMeta(store, "told");
-  else saveMetaJson(store, "told", named);
-}
+/** By subject: the digest of what was named. */
+const NAMED = new MetaValue<Record<string, string>>("told", {});
 
 /** The command has named all that it covers. @param subject the command's area or feed, and what it decides about */
 export function saveNamed(store: Store, subject: string, { what }: Pick<Covered, "what">): void {
-  save(store, { ...load(store), [subject]: digestOf(what).toString("base64") });
+  NAMED.save(store, { ...NAMED.load(store), [subject]: digestOf(what).toString("base64") });
 }
 
 /** Whether the command may decide. Otherwise it has to name what it covers; the same call with the same `what` is true then. */
 export function mayDecide(store: Store, subject: string, { what, isShown }: Covered): boolean {
-  const { [subject]: named, ...others } = load(store);
+  const { [subject]: named, ...others } = NAMED.load(store);
   const mayNow = isShown || named === digestOf(what).toString("base64");
   if (!mayNow) saveNamed(store, subject, { what });
-  else if (named !== undefined) save(store, others);
+  else if (named !== undefined) NAMED.save(store, unlessEmpty(others));
   return mayNow;
 }

@@ -5,15 +5,13 @@
 
 import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
 import type { LearnedMetadata } from "../completeness/plan-completeness.ts";
-import { loadMetaJson, type MetaKey, saveMetaJson } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import { plainName } from "../messages/inert-text.ts";
 import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";
 import { isoTime } from "../platform/ports.ts";
 import { describeForm, type LearnedForms } from "../service/outcome/known-forms.ts";
-import type { SetBack } from "../updates/reads/plan-set-back.ts";
 import type { Learned } from "../updates/times/learn-form.ts";
-import type { Ahead, CalledCancelled } from "../updates/times/learned-rows.ts";
+import { AHEAD, CALLED_CANCELLED, SET_BACK } from "../updates/times/learned-rows.ts";
 import type { LongSteps } from "./long-steps.ts";
 import type { Observation } from "./observation.ts";
 
@@ -21,10 +19,14 @@ export interface Notice extends Observation {
   firstSeenAt: string;
 }
 
-/** Where a notice is stored. `markRead` modifies the value passed to it. */
+/** Where a notice is stored. */
 interface Place<T> {
   load(store: Store): T | undefined;
-  save(store: Store, value: T): void;
+  save(store: Store, value: NoInfer<T>): void;
+}
+
+/** `markRead` modifies the value passed to it. */
+interface Rules<T> {
   list(value: T): Notice[];
   markRead(value: T): void;
 }
@@ -34,39 +36,29 @@ interface Notices {
   markRead(store: Store): void;
 }
 
-function noticesAt<T>({ load, save, list, markRead }: Place<T>): Notices {
+function noticesAt<T>(place: Place<T>, { list, markRead }: Rules<T>): Notices {
   return {
     list: (store) => {
-      const value = load(store);
+      const value = place.load(store);
       return value === undefined ? [] : list(value);
     },
     markRead: (store) => {
-      const value = load(store);
+      const value = place.load(store);
       if (value === undefined) return;
       const before = JSON.stringify(value);
       markRead(value);
-      if (JSON.stringify(value) !== before) save(store, value);
+      if (JSON.stringify(value) !== before) place.save(store, value);
     },
   };
 }
 
-type Rules<T> = Pick<Place<T>, "list" | "markRead">;
-
-function inMeta<T>(key: MetaKey, rules: Rules<T>): Notices {
-  return noticesAt({
-    load: (store) => loadMetaJson<T>(store, key),
-    save: (store, value) => saveMetaJson(store, key, value),
-    ...rules,
-  });
-}
-
 function inTopic<T extends object>(topic: TopicName, endpoint: string, rules: Rules<Partial<T>>): Notices {
   const learned = new LearnedTopic<Partial<T>>(topic, {});
-  return noticesAt({
+  const place: Place<Partial<T>> = {
     load: (store) => learned.load(store, endpoint),
     save: (store, value) => learned.save(store, endpoint, value),
-    ...rules,
-  });
+  };
+  return noticesAt(place, rules);
 }
 
 interface Readable {
@@ -98,7 +90,7 @@ const formsOf = (endpoint: string) =>
 
 const NOTICES: readonly Notices[] = [
   // The service went back to an earlier state.
-  inMeta<SetBack>("set_back", {
+  noticesAt(SET_BACK, {
     list: ({ noticed }) => {
       if (!isUnread(noticed)) return [];
       const sample = "several orders had lost their newest version";
@@ -129,7 +121,7 @@ const NOTICES: readonly Notices[] = [
     markRead: (steps) => markSeen(steps.text === undefined ? undefined : steps),
   }),
   // The watermark is ahead of this machine's clock, and the service sends no time to compare with.
-  inMeta<Ahead>("ahead", {
+  noticesAt(AHEAD, {
     list: ({ at, watermark, isProven, isSeen }) => {
       if (isSeen) return [];
       const sample = isProven ? "later changes lay before it" : "changes are asked for from before it as well";
@@ -138,7 +130,7 @@ const NOTICES: readonly Notices[] = [
     markRead: (ahead) => markSeen(ahead),
   }),
   // A change and the order itself give the same version two different statuses.
-  inMeta<CalledCancelled>("called_cancelled", {
+  noticesAt(CALLED_CANCELLED, {
     list: (called) =>
       Object.entries(called).flatMap(([status, { orderId, at, isSeen }]) => {
         const name = plainName(`${orderId}: ${status}`);

@@ -4,7 +4,7 @@
  * known is not written twice.
  */
 
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { listRows, updateRows } from "../database/queries.ts";
 import { observations } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
@@ -88,12 +88,10 @@ export function loadOrdersSince(store: Store, seq: number, limit: number): Obser
     .all(seq, limit);
 }
 
+export const OBSERVED_MARK = new MetaValue<Partial<ObservedMark>>("observed", {});
+
 /** An unreadable position counts as the start: known names are not reported again. */
 export function loadObservedMark(store: Store): ObservedMark {
-  const mark: Partial<ObservedMark> = loadMetaJson(store, "observed") ?? {};
-  return { seq: mark.seq ?? 0, misses: mark.misses ?? {} };
-}
-
-export function saveObservedMark(store: Store, mark: ObservedMark): void {
-  saveMetaJson(store, "observed", mark);
+  const { seq, misses } = OBSERVED_MARK.load(store);
+  return { seq: seq ?? 0, misses: misses ?? {} };
 }

@@ -19,10 +19,10 @@ import {
   loadObservedMark,
   loadOrdersSince,
   markObservationOver,
+  OBSERVED_MARK,
   type ObservedMark,
   type ObservedOrder,
   saveObservation,
-  saveObservedMark,
 } from "./observations.ts";
 import { type Misses, type ObserveRules, observeFields, observePaths, observeStatus } from "./observe.ts";
 import { findLongSteps } from "./plan-long-steps.ts";
@@ -57,7 +57,7 @@ export class ObserveOrders {
     const at = isoTime(clock.nowMs());
     const saved = await commit(this.#context, signal, () => {
       for (const name of back) markObservationOver(store, "path", name);
-      saveObservedMark(store, mark);
+      OBSERVED_MARK.save(store, mark);
       if (noteLongSteps(store, findLongSteps(loadNewestTimestamps(store, TIMESTAMPS_COMPARED)), at))
         log.info({ kind: "steps" }, m.probe.noticedNew({ kind: "steps" }));
       return fresh.filter((observation) => saveObservation(store, observation, at));

@@ -3,7 +3,7 @@
  * position is saved in the transaction of the results that it covers, or after orders without any; after a crash a few
  * orders are read twice, which is harmless. SQL names the index, and reads payloads as bytes.
  */
-import { loadMetaJson, saveMetaJson } from "../database/meta.ts";
+import { MetaValue } from "../database/meta.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { findRow, select, upsertRow } from "../database/queries.ts";
 import type { NamedRow } from "../database/row.ts";
@@ -39,20 +39,22 @@ export interface Round {
   counts: Record<string, number>;
 }
 
-export function loadReconcileState(store: Store): ReconcileState {
-  const begin = { after: { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 }, round: null, finishedAt: null };
-  const saved = loadMetaJson<ReconcileState>(store, "reconcile") ?? begin;
-  return { ...saved, after: { ...begin.after, ...saved.after } };
-}
+const BEGIN = { scrub: 0, open: 0, others: 0, lately: 0, removed: 0 };
+export const RECONCILE_STATE = new MetaValue<ReconcileState>("reconcile", {
+  after: BEGIN,
+  round: null,
+  finishedAt: null,
+});
 
-export function saveReconcileState(store: Store, state: ReconcileState): void {
-  saveMetaJson(store, "reconcile", state);
+export function loadReconcileState(store: Store): ReconcileState {
+  const saved = RECONCILE_STATE.load(store);
+  return { ...saved, after: { ...BEGIN, ...saved.after } };
 }
 
 /** Makes the next start run a whole round. */
 export function requestReconcile(store: Store): void {
   const { after } = loadReconcileState(store);
-  saveReconcileState(store, { after, round: null, finishedAt: null });
+  RECONCILE_STATE.save(store, { after, round: null, finishedAt: null });
 }
 
 /** The next orders that are marked as removed. */

@@ -26,9 +26,9 @@ import {
   loadRemoved,
   loadRemovedSince,
   PHASES,
+  RECONCILE_STATE,
   type ReconcileState,
   type Round,
-  saveReconcileState,
 } from "./reconcile-rows.ts";
 import { requestHeldReads } from "./request-held-reads.ts";
 import { scrubPayloads } from "./scrub-payloads.ts";
@@ -262,7 +262,7 @@ export class Reconcile implements Job {
     const state: ReconcileState = isOver
       ? { ...pass.state, round: null, finishedAt: isoTime(clock.nowMs()) }
       : { ...pass.state, round: pass.round };
-    await commit(this.#context, pass.signal, () => saveReconcileState(store, state));
+    await commit(this.#context, pass.signal, () => RECONCILE_STATE.save(store, state));
   }
 
   /** On the way out with an error, which must not be hidden by an error of saving. */

@@ -3,8 +3,7 @@
  * is a process of its own, a request that fails for ever would otherwise be sent in each, and make each fail. A start of
  * the daemon tries all at once.
  */
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../database/meta.ts";
-import type { Store } from "../database/store.ts";
+import { MetaValue } from "../database/meta.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 
@@ -47,6 +46,9 @@ interface Kept {
     asked?: string | undefined;
   }[];
 }
+
+/** Deleted, all are due. */
+export const KEPT_REQUESTS = new MetaValue<Kept | undefined>("waiting_statuses");
 
 export class WaitingRequests {
   readonly #context: JobContext;
@@ -103,13 +105,8 @@ export class WaitingRequests {
     const text = JSON.stringify(requests);
     if (text === this.#kept) return;
     await commit(this.#context, signal, () => {
-      if (requests.length === 0) forgetWaiting(store);
-      else
-        saveMetaJson(store, "waiting_statuses", {
-          atMs: clock.monotonicMs(),
-          signature: this.#signature,
-          requests,
-        } satisfies Kept);
+      const kept = { atMs: clock.monotonicMs(), signature: this.#signature, requests };
+      KEPT_REQUESTS.save(store, requests.length === 0 ? undefined : kept);
     });
     this.#kept = text;
   }
@@ -121,7 +118,7 @@ export class WaitingRequests {
 
   #load(): Map<bigint, Waiting> {
     const { store, clock } = this.#context;
-    const kept = loadMetaJson<Kept>(store, "waiting_statuses");
+    const kept = KEPT_REQUESTS.load(store);
     // A later time was noted before the machine's last start.
     const isValid = kept?.signature === this.#signature && kept.atMs <= clock.monotonicMs();
     const requests = isValid ? kept.requests : [];
@@ -133,9 +130,4 @@ export class WaitingRequests {
       }),
     );
   }
-}
-
-/** All are due now. Inside a transaction. */
-export function forgetWaiting(store: Store): void {
-  deleteMeta(store, "waiting_statuses");
 }

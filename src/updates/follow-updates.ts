@@ -25,16 +25,16 @@ import { ReadWide } from "./looks/read-wide.ts";
 import { isToken, liesAhead, planWideRepoll } from "./pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "./pages/follow-pass.ts";
 import { JudgePages } from "./pages/judge-pages.ts";
-import { deleteTurn, loadTurn, saveTurn, type Turn } from "./pages/pass-turn.ts";
+import { TURN, type Turn } from "./pages/pass-turn.ts";
 import { planPosition } from "./pages/plan-position.ts";
 import { ReadPages } from "./pages/read-pages.ts";
 import { type Backfilled, loadRest } from "./pages/rest-rows.ts";
 import { isPositionRefused } from "./pages/since-limits.ts";
 import { endEqualTimestamps, findEqualServed } from "./pages/step-over.ts";
 import { type PassEnd, StorePass } from "./pages/store-pass.ts";
-import { loadWideFailure } from "./pages/wide-failure.ts";
 import type { ReadOrders } from "./reads/read-orders.ts";
 import type { Learned } from "./times/learn-form.ts";
+import { WIDE_FAILURE } from "./times/learned-rows.ts";
 
 interface Followed {
   /** False where a limit ended the pass; the next one continues immediately. */
@@ -149,7 +149,7 @@ export class FollowUpdates implements Job {
     try {
       return await work();
     } catch (error) {
-      if (!signal.aborted) await commit(this.#context, signal, () => saveTurn(this.#context.store, turn));
+      if (!signal.aborted) await commit(this.#context, signal, () => TURN.save(this.#context.store, turn));
       throw error;
     }
   }
@@ -160,15 +160,15 @@ export class FollowUpdates implements Job {
    */
   async #takeTurn(trouble: Trouble, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<void> {
     const { store } = this.#context;
-    const turn = loadTurn(store);
+    const turn = TURN.load(store);
     if (turn === undefined) return;
-    await commit(this.#context, signal, () => deleteTurn(store));
+    await commit(this.#context, signal, () => TURN.delete(store));
     if (turn === "reads") {
       await this.#cuts.requestReads(signal);
       await this.#readQueued(trouble, { counts, signal });
     }
     if (stopsAll(trouble.ofOrders)) throw trouble.ofOrders;
-    const rest = turn === "wide" ? loadRest(store, "sweep_rest", this.#signature) : undefined;
+    const rest = turn === "wide" ? loadRest(store, "sweep", this.#signature) : undefined;
     if (rest === undefined) return;
     await this.#try(trouble, async () => await this.#wide.readFurther(rest, { counts, signal }));
     await this.#readQueued(trouble, { counts, signal });
@@ -207,7 +207,7 @@ export class FollowUpdates implements Job {
     // Changes are followed from the first pull on; requesting all changes ever made would be useless.
     if (watermark === undefined && !hasPulled(store)) return { isComplete: true };
     const repolledAt = loadWatermark(store, SWEEP_STREAM);
-    const wideRest = loadRest(store, "sweep_rest", this.#signature);
+    const wideRest = loadRest(store, "sweep", this.#signature);
     const wanted = {
       wideOverlapMs,
       overlapMs: follow.overlapMs,
@@ -215,11 +215,11 @@ export class FollowUpdates implements Job {
     };
     const due = wideRest === undefined ? planWideRepoll(repolledAt, client.serviceNow, wanted) : undefined;
     // One that failed comes after new changes.
-    const lookBackMs = loadWideFailure(store) === undefined ? due : undefined;
+    const lookBackMs = WIDE_FAILURE.load(store) === undefined ? due : undefined;
     const lastPassAgoMs = this.#sinceLastPassMs();
     const rules = { ...follow, overlapMs: lookBackMs ?? follow.overlapMs, lastPassAgoMs };
     const isWide = lookBackMs !== undefined;
-    const rest = isWide ? undefined : loadRest(store, "updates_rest", this.#signature);
+    const rest = isWide ? undefined : loadRest(store, "updates", this.#signature);
     const isFirst = repolledAt === undefined;
     const pass = beginPass(this.#context, follow, { counts, signal, rules, watermark, rest, isWide, isFirst });
     const isComplete = await (isWide ? this.#wide.readRange(pass) : this.#wide.readInBoth(pass));

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Store } from "../database/store.ts";
-import { loadPageSilent, type PageSilence, savePageSilent } from "../health/health-rows.ts";
+import { PAGE_SILENCE, type PageSilence } from "../health/health-rows.ts";
 import { m } from "../messages/messages.ts";
 import { asError } from "../platform/errors.ts";
 import { type Clock, isoTime, type Log } from "../platform/ports.ts";
@@ -165,8 +165,8 @@ export class WebServer {
     const { store, log } = this.#options;
     this.#silence = silence;
     try {
-      if (JSON.stringify(loadPageSilent(store)) === JSON.stringify(silence)) return;
-      store.write(() => savePageSilent(store, silence));
+      if (JSON.stringify(PAGE_SILENCE.load(store)) === JSON.stringify(silence)) return;
+      store.write(() => PAGE_SILENCE.save(store, silence));
     } catch (error) {
       log.debug({ errorCode: asError(error).code }, "The state of the status page could not be noted.");
     }

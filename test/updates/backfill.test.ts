@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { m } from "../../src/messages/messages.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
-import { failBackfill, loadBackfill, requestBackfill } from "../../src/updates/looks/backfill.ts";
+import { BACKFILL, failBackfill, requestBackfill } from "../../src/updates/looks/backfill.ts";
 import { startFollowed } from "../support/followed.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itWhole } from "../support/whole.ts";
@@ -39,7 +39,7 @@ describe("changes from a time that a person names", () => {
     test.request(test.beganAt);
     await drain(test);
     expect(test.stored()).toEqual([0, 1, 2, 3, 4, 5].map((at) => `day ${at}`));
-    expect(loadBackfill(test.store)).toBeUndefined();
+    expect(BACKFILL.load(test.store)).toBeUndefined();
     const asked = test.sinces().length;
     await test.poll();
     expect(test.sinces().length).toBe(asked + 1);
@@ -67,7 +67,7 @@ describe("changes from a time that a person names", () => {
     const { store } = test.bridge();
     for (let pass = 0; pass < 10; pass++) await test.poll();
     expect(store.db.prepare("SELECT count(*) FROM orders").pluck().get()).toBe(6);
-    expect(loadBackfill(store)).toBeUndefined();
+    expect(BACKFILL.load(store)).toBeUndefined();
   });
 
   itWhole("are given up where the service fails at them again and again", async () => {
@@ -75,14 +75,14 @@ describe("changes from a time that a person names", () => {
     store.write(() => requestBackfill(store, "2026-01-01T00:00:00.000Z"));
     const ends = [1, 2, 3, 4, 5, 6].map(() => store.write(() => failBackfill(store)));
     expect(ends).toEqual([false, false, false, false, true, false]);
-    expect(loadBackfill(store)).toBeUndefined();
+    expect(BACKFILL.load(store)).toBeUndefined();
   });
 
   itWhole("are said to be refused where the service does not go back so far, and a later time is taken", async () => {
     const test = await startAnew({ updates: { sinceAgeMax: 14 * DAY_MS } });
     test.request(test.beganAt);
     await expect(test.poll()).rejects.toMatchObject({ code: "request_refused", hint: m.updates.backfillNearer });
-    expect(loadBackfill(test.store)).toBeUndefined();
+    expect(BACKFILL.load(test.store)).toBeUndefined();
     await test.poll();
     expect(test.stored()).toEqual([]);
     test.request(new Date(test.clock.nowMs() - 12 * DAY_MS).toISOString());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadObservations } from "../../src/probe/observations.ts";
-import { loadAhead } from "../../src/updates/times/learned-rows.ts";
+import { AHEAD } from "../../src/updates/times/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { itWhole } from "../support/whole.ts";
@@ -78,15 +78,15 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     await test.poll();
     test.change(d, { status: "paid" });
     await pollFor(test, 3 * 60);
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: true });
+    expect(AHEAD.load(test.bridge.store)).toMatchObject({ isProven: true });
     const wrongMs = test.clock.nowMs() + 30 * HOUR_MS;
     test.change(b, { status: "paid", timestamp: Date.UTC(2099, 0, 1) });
     test.change(c, { status: "paid", timestamp: wrongMs });
     await test.poll();
-    const known = loadAhead(test.bridge.store);
+    const known = AHEAD.load(test.bridge.store);
     await test.restart();
     await test.poll();
-    expect(loadAhead(test.bridge.store)).toEqual(known);
+    expect(AHEAD.load(test.bridge.store)).toEqual(known);
     await test.poll(wrongMs - test.clock.nowMs() - 50 * MINUTE_MS);
     for (let polls = 0; polls < 4; polls++) {
       test.change(d, { status: `v${polls}` });
@@ -105,7 +105,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
     test.sandbox.service.setOptions({ clockOffsetMs: 0 });
     test.change(b, { status: "paid" });
     await pollFor(test, 10);
-    expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: true });
+    expect(AHEAD.load(test.bridge.store)).toMatchObject({ isProven: true });
     // No page of changes has room for it.
     test.unlisted.add(a);
     test.change(a, { status: "cancelled" });
@@ -179,7 +179,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
       }
       expect(test.watermark()).toBe(JSON.parse(test.sandbox.service.newestText(test.ids[2]!)!).updated_at);
       expect(statuses(test)).toEqual(["step 9", "step 10", "step 11"]);
-      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+      expect(AHEAD.load(test.bridge.store)).toMatchObject({ isProven: false });
     },
   );
 
@@ -245,7 +245,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
         await test.poll(5 * MINUTE_MS);
       }
       expect(raced).toBeGreaterThan(3);
-      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+      expect(AHEAD.load(test.bridge.store)).toMatchObject({ isProven: false });
       expect(Date.parse(test.watermark()!)).toBeGreaterThan(serviceMs - 10 * MINUTE_MS);
     },
   );
@@ -267,7 +267,7 @@ describe("a watermark that lies ahead of this machine's clock, of a service with
         await test.poll(5 * MINUTE_MS);
       }
       expect(statuses(test)).toEqual(["packed", "step 11", "new"]);
-      expect(loadAhead(test.bridge.store)).toMatchObject({ isProven: false });
+      expect(AHEAD.load(test.bridge.store)).toMatchObject({ isProven: false });
       expect(test.watermark()).toBe(JSON.parse(service.newestText(test.ids[1]!)!).updated_at);
     },
   );

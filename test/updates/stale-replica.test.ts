@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { loadSetBack } from "../../src/updates/times/learned-rows.ts";
+import { SET_BACK } from "../../src/updates/times/learned-rows.ts";
 import { startWithIll } from "../support/ill-orders.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -240,7 +240,7 @@ describe("a replica that answers with an order's former content", () => {
     for (let hours = 0; hours < 20; hours++) await test.poll(HOUR_MS);
     expect(test.statusOf(id).status).toBe("packed");
     expect(test.rows("SELECT * FROM owed_reads")).toEqual([]);
-    expect(loadSetBack(test.bridge.store)).toEqual({ lost: [] });
+    expect(SET_BACK.load(test.bridge.store)).toEqual({ lost: [] });
   });
 
   itWhole.each(["the order", "the changes"])(

@@ -3,7 +3,7 @@
  * and the hold that describes a problem with the source. A table that was dropped, renamed or recreated changes the schema
  * version; after a crash everything is checked again.
  */
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import { schemaVersion } from "../../database/objects/own-objects.ts";
 import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
@@ -41,6 +41,9 @@ import { ScanSource } from "./scan-source.ts";
 const SCANNED_FOR_MS = 60_000;
 /** Deletions are checked this long before they are due. */
 const SPARED_AHEAD_MS = 60_000;
+
+/** By feed: where its table and triggers were last (`readTablePlaces`). */
+const PLACES = new MetaValue<Partial<Record<string, string>>>("feed_tables", {});
 
 export class FeedChanges {
   readonly #context: FeedContext;
@@ -248,12 +251,12 @@ export class FeedChanges {
     const { store } = this.#context;
     const rules = this.#rules;
     await commit(this.#context, signal, () => {
-      const noted = loadMetaJson<Partial<Record<string, string>>>(store, "feed_tables") ?? {};
+      const noted = PLACES.load(store);
       const before = noted[rules.name];
       const places = readTablePlaces(store, rules);
       if (before !== undefined && before !== places) requestCompare(store, rules.name, m.feeds.changesNotNoted);
       keepSentViewBehind(store, rules, places);
-      saveMetaJson(store, "feed_tables", { ...noted, [rules.name]: places });
+      PLACES.save(store, { ...noted, [rules.name]: places });
     });
   }
 

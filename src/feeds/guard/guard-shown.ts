@@ -4,7 +4,7 @@
  */
 
 import type { FeedName } from "../../config/feed-names.ts";
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue, unlessEmpty } from "../../database/meta.ts";
 import { onlyRow } from "../../database/only-row.ts";
 import type { Store } from "../../database/store.ts";
 import type { Covered } from "../../pass/shown.ts";
@@ -16,21 +16,17 @@ interface Shown {
   mostMs: number;
 }
 
-type ShownOf = Partial<Record<FeedName, Shown>>;
-
-const load = (store: Store): ShownOf => loadMetaJson<ShownOf>(store, "guard_shown") ?? {};
+const SHOWN = new MetaValue<Partial<Record<FeedName, Shown>>>("guard_shown", {});
 
 function save(store: Store, name: FeedName, shown: Shown | undefined): void {
-  const { [name]: former, ...others } = load(store);
+  const { [name]: former, ...others } = SHOWN.load(store);
   if (shown === undefined && former === undefined) return;
-  const all: ShownOf = shown === undefined ? others : { ...others, [name]: shown };
-  if (Object.keys(all).length === 0) deleteMeta(store, "guard_shown");
-  else saveMetaJson(store, "guard_shown", all);
+  SHOWN.save(store, shown === undefined ? unlessEmpty(others) : { ...others, [name]: shown });
 }
 
 /** To be called where the hold names another number, or its times are in the future: of a clock that was set back. */
 export function noteNamed(store: Store, name: FeedName, { rows, nowMs }: { rows: number; nowMs: number }): void {
-  const { most = 0, mostMs = nowMs } = load(store)[name] ?? {};
+  const { most = 0, mostMs = nowMs } = SHOWN.load(store)[name] ?? {};
   save(store, name, rows > most ? { most: rows, mostMs: nowMs } : { most, mostMs: Math.min(mostMs, nowMs) });
 }
 
@@ -49,7 +45,7 @@ export function coveredRows(
   { rows, deleteAfterMs }: { rows: number; deleteAfterMs: number },
 ): Covered {
   const { newestMs = 0, sinceMs = 0 } = loadTimes(store, name, deleteAfterMs);
-  const shown = load(store)[name];
+  const shown = SHOWN.load(store)[name];
   const namedMs = shown !== undefined && rows >= shown.most ? shown.mostMs : sinceMs;
   return { what: String(newestMs), isShown: newestMs <= Math.max(sinceMs, namedMs) };
 }

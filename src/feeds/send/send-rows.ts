@@ -3,8 +3,7 @@
  * record is sent alone. Every outcome is committed, so that after a crash the next pass continues from there.
  */
 import { isDeepStrictEqual } from "node:util";
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
-import type { Store } from "../../database/store.ts";
+import { MetaValue } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../../pass/breaker.ts";
 import { commit } from "../../pass/commit.ts";
@@ -44,10 +43,8 @@ interface Sizes {
 
 const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0 };
 
-/** Former versions stored fewer properties. */
-function loadFailed(store: Store): Partial<Record<string, Partial<FailedRequests>>> {
-  return loadMetaJson<Partial<Record<string, Partial<FailedRequests>>>>(store, "failed_requests") ?? {};
-}
+/** By feed. Former versions stored fewer properties. */
+const FAILED = new MetaValue<Partial<Record<string, Partial<FailedRequests>>>>("failed_requests", {});
 
 export class SendRows {
   readonly request: SendRequest;
@@ -61,7 +58,7 @@ export class SendRows {
     this.#options = options;
     this.request = new SendRequest(context, options);
     this.#refusals = new SettleRefusals(context, options.rules);
-    this.#failed = { ...NONE_FAILED, ...loadFailed(context.store)[options.rules.name] };
+    this.#failed = { ...NONE_FAILED, ...FAILED.load(context.store)[options.rules.name] };
   }
 
   /** Maximum records per request after failures: a single record may be the cause. */
@@ -75,8 +72,8 @@ export class SendRows {
     const failed = { ...this.#failed, ...changed };
     if (isDeepStrictEqual(failed, this.#failed)) return;
     this.#failed = failed;
-    const all = { ...loadFailed(store), [this.#options.rules.name]: failed };
-    await commit(this.#context, signal, () => saveMetaJson(store, "failed_requests", all));
+    const all = { ...FAILED.load(store), [this.#options.rules.name]: failed };
+    await commit(this.#context, signal, () => FAILED.save(store, all));
   }
 
   async #saveFailure(size: number, signal: AbortSignal): Promise<void> {

@@ -4,12 +4,13 @@
  * crash it continues after the last order of which a read was queued.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import { onlyValue } from "../../database/only-row.ts";
 import { select } from "../../database/queries.ts";
 import { orders } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import { deleteHold } from "../../pass/hold-rows.ts";
+import { CUT_HIGH } from "../../pass/position-rows.ts";
 import type { Anchor } from "../pages/page-cover.ts";
 
 /** The service's time up to which changes are covered, for feeds that are quiet for longer than `since` may go back. */
@@ -51,10 +52,14 @@ export interface Cut {
   covered?: string | undefined;
 }
 
-type Written = Omit<Cut, "high" | "tieNs"> & { high: { text: string; ns: string }; tieNs?: string };
+type Written = Omit<Cut, "high" | "tieNs"> & { high: { text: string; ns: string }; tieNs?: string | undefined };
+
+const CUT = CUT_HIGH as MetaValue<Written | undefined>;
+/** The id and the time of each. */
+const ANCHORS = new MetaValue<[orderId: string, ns: string][]>("anchors", []);
 
 export function loadCut(store: Store): Cut | undefined {
-  const written = loadMetaJson<Written>(store, "cut");
+  const written = CUT.load(store);
   if (written === undefined) return undefined;
   const { high, tieNs, ...cut } = written;
   return {
@@ -66,13 +71,12 @@ export function loadCut(store: Store): Cut | undefined {
 
 export function saveCut(store: Store, cut: Cut): void {
   const { high, tieNs } = cut;
-  const written = { ...cut, high: { text: high.text, ns: String(high.ns) }, tieNs: tieNs?.toString() };
-  saveMetaJson(store, "cut", written);
+  CUT.save(store, { ...cut, high: { text: high.text, ns: String(high.ns) }, tieNs: tieNs?.toString() });
 }
 
 /** Also deletes the hold that shows the search. */
 export function deleteCut(store: Store): void {
-  deleteMeta(store, "cut");
+  CUT.delete(store);
   deleteHold(store, "updates", "cut");
 }
 
@@ -90,14 +94,12 @@ export function loadClosedBegin(store: Store, count: number): number {
 }
 
 export function loadAnchors(store: Store): Anchor[] {
-  const anchors = loadMetaJson<[string, string][]>(store, "anchors") ?? [];
-  return anchors.map(([orderId, ns]) => ({ orderId, ns: BigInt(ns) }));
+  return ANCHORS.load(store).map(([orderId, ns]) => ({ orderId, ns: BigInt(ns) }));
 }
 
 export function saveAnchors(store: Store, anchors: readonly Anchor[]): void {
-  saveMetaJson(
+  ANCHORS.save(
     store,
-    "anchors",
     anchors.map(({ orderId, ns }) => [orderId, String(ns)]),
   );
 }

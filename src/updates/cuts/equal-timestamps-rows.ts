@@ -3,7 +3,7 @@
  * that reports it; after a crash before that the same page comes again.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import type { Message } from "../../messages/message.ts";
 import { deleteHold, saveHold } from "../../pass/hold-rows.ts";
@@ -18,6 +18,8 @@ export interface TimestampRange {
   isLate?: boolean;
 }
 
+const TIE = new MetaValue<[from: string, to: string, over?: string, late?: string] | undefined>("tie");
+
 /**
  * @param equal.range undefined where the end is unknown
  * @returns whether the hold is new
@@ -31,7 +33,7 @@ export function saveEqualTimestamps(
   const isNew = saveHold(store, hold);
   const { range } = equal;
   // If one cause has no known end, the hold does not end by itself.
-  if (range === undefined || !(isNew || known !== undefined)) deleteMeta(store, "tie");
+  if (range === undefined || !(isNew || known !== undefined)) TIE.delete(store);
   else {
     const fromNs = isNew || known === undefined || range.fromNs < known.fromNs ? range.fromNs : known.fromNs;
     save(store, { ...(isNew || known === undefined || range.toNs > known.toNs ? range : known), fromNs });
@@ -40,11 +42,12 @@ export function saveEqualTimestamps(
 }
 
 function save(store: Store, { fromNs, toNs, overNs, isLate }: TimestampRange): void {
-  saveMetaJson(store, "tie", [fromNs, toNs, overNs, ...(isLate === true ? ["late"] : [])].map(String));
+  const ends: [string, string, string] = [String(fromNs), String(toNs), String(overNs)];
+  TIE.save(store, isLate === true ? [...ends, "late"] : ends);
 }
 
 export function loadEqualTimestamps(store: Store): TimestampRange | undefined {
-  const saved = loadMetaJson<[from: string, to: string, over?: string, late?: string]>(store, "tie");
+  const saved = TIE.load(store);
   if (saved === undefined) return undefined;
   const [from, to, over = to, late] = saved;
   return { fromNs: BigInt(from), toNs: BigInt(to), overNs: BigInt(over), isLate: late !== undefined };
@@ -72,6 +75,6 @@ export function settleEqualTimestamps(
  * changed.
  */
 export function deleteEqualTimestamps(store: Store): boolean {
-  deleteMeta(store, "tie");
+  TIE.delete(store);
   return deleteHold(store, "updates", "tie");
 }

@@ -14,7 +14,7 @@ import { saveHold } from "../../pass/hold-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { expediteRead, loadWatermark, requestRead, saveWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { endLookBack } from "../looks/look-back.ts";
+import { LOOK_BACK } from "../looks/look-back.ts";
 import { type FollowRules, instantOf, mayMove } from "../pages/follow.ts";
 import { noteFewWhole } from "../pages/page-cover.ts";
 import { loadToCompare } from "../reads/control-rows.ts";
@@ -62,7 +62,7 @@ export class FindCutChanges {
       const standing = loadCut(store);
       const cut = standing === undefined ? begun : { ...standing, again: true };
       saveCut(store, { ...cut, since: isoTime(clock.nowMs()) });
-      endLookBack(store);
+      LOOK_BACK.delete(store);
     });
   }
 

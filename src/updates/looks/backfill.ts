@@ -4,7 +4,7 @@
  * where it continues. It is given up after several failed passes.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 
 const TRIES_MAX = 5;
@@ -18,30 +18,19 @@ interface Backfill {
   isOwn?: true;
 }
 
+/** To be deleted when it has begun or there is nothing to read. */
+export const BACKFILL = new MetaValue<Backfill | undefined>("backfill");
+
 /** To be called inside a write transaction. Replaces a backfill that has not begun. */
 export function requestBackfill(store: Store, from: string, how: Pick<Backfill, "isOwn"> = {}): void {
-  save(store, { from, tries: 0, ...how });
-}
-
-export function loadBackfill(store: Store): Backfill | undefined {
-  return loadMetaJson<Backfill>(store, "backfill");
-}
-
-/** To be called inside a write transaction, when it has begun or there is nothing to read. */
-export function endBackfill(store: Store): void {
-  deleteMeta(store, "backfill");
+  BACKFILL.save(store, { from, tries: 0, ...how });
 }
 
 /** Counts a failed pass, inside a write transaction. Returns whether the backfill was given up. */
 export function failBackfill(store: Store): boolean {
-  const backfill = loadBackfill(store);
+  const backfill = BACKFILL.load(store);
   if (backfill === undefined) return false;
   const tries = backfill.tries + 1;
-  if (tries < TRIES_MAX) save(store, { ...backfill, tries });
-  else endBackfill(store);
+  BACKFILL.save(store, tries < TRIES_MAX ? { ...backfill, tries } : undefined);
   return tries >= TRIES_MAX;
-}
-
-function save(store: Store, backfill: Backfill): void {
-  saveMetaJson(store, "backfill", backfill);
 }

@@ -5,12 +5,12 @@
  * quarantines the first of them; each request is a backfill, whose changes are stored as usual.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { releaseUnnamed } from "../../pass/held-rows.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { loadBackfill, requestBackfill } from "./backfill.ts";
+import { BACKFILL, requestBackfill } from "./backfill.ts";
 
 /** After trouble of any length ends, the next request follows within the same length plus half an hour. */
 const WAITS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * MINUTE_MS);
@@ -27,21 +27,26 @@ interface LookBack {
   dueAt: string;
 }
 
+export const LOOK_BACK = new MetaValue<LookBack | undefined>("look_back");
+
 /**
  * To be called inside the transaction that holds the record. @param note.from undefined: the service has no time to
  * start from
  */
 export function noteUnnamed(store: Store, { from, at }: { from: string | undefined; at: string }): void {
   if (from === undefined) return;
-  const standing = load(store);
+  const standing = LOOK_BACK.load(store);
   if (standing !== undefined && standing.from <= from) return;
-  save(store, standing === undefined ? { from, since: at, step: 0, dueAt: dueAfter(at, 0) } : { ...standing, from });
+  LOOK_BACK.save(
+    store,
+    standing === undefined ? { from, since: at, step: 0, dueAt: dueAfter(at, 0) } : { ...standing, from },
+  );
 }
 
 /** Whether changes are due to be requested again, and no other backfill runs. */
 export function isLookBackDue(store: Store, nowMs: number): boolean {
-  const standing = load(store);
-  if (standing === undefined || loadBackfill(store) !== undefined) return false;
+  const standing = LOOK_BACK.load(store);
+  if (standing === undefined || BACKFILL.load(store) !== undefined) return false;
   const dueMs = Date.parse(standing.dueAt);
   // No wait is so long: the clock was set back.
   return dueMs <= nowMs || dueMs > nowMs + 2 * LAST_MS;
@@ -49,11 +54,11 @@ export function isLookBackDue(store: Store, nowMs: number): boolean {
 
 /** To be called inside a write transaction. */
 export function requestLookBack(store: Store, at: string): void {
-  const standing = load(store);
+  const standing = LOOK_BACK.load(store);
   if (standing === undefined) return;
   requestBackfill(store, standing.from, { isOwn: true });
   const step = standing.step + 1;
-  save(store, { ...standing, step, dueAt: dueAfter(at, step) });
+  LOOK_BACK.save(store, { ...standing, step, dueAt: dueAfter(at, step) });
 }
 
 /**
@@ -64,29 +69,13 @@ export function settleLookBack(
   store: Store,
   { from, isNamed, at }: { from: string; isNamed: boolean; at: string },
 ): number {
-  const standing = load(store);
+  const standing = LOOK_BACK.load(store);
   if (standing === undefined || standing.from < from) return 0;
   const isOver = Date.parse(at) - Date.parse(standing.since) > GIVEN_UP_MS;
-  if (isNamed || isOver) deleteMeta(store, "look_back");
+  if (isNamed || isOver) LOOK_BACK.delete(store);
   return isNamed ? releaseUnnamed(store, "change", standing.since) : 0;
-}
-
-/**
- * The service does not go back so far, so every order is read instead. To be called inside the transaction that begins
- * that.
- */
-export function endLookBack(store: Store): void {
-  deleteMeta(store, "look_back");
 }
 
 function dueAfter(at: string, step: number): string {
   return isoTime(Date.parse(at) + (WAITS_MS[step] ?? LAST_MS));
-}
-
-function load(store: Store): LookBack | undefined {
-  return loadMetaJson<LookBack>(store, "look_back");
-}
-
-function save(store: Store, standing: LookBack): void {
-  saveMetaJson(store, "look_back", standing);
 }

@@ -18,7 +18,7 @@ import { AHEAD_MS, type FollowRules, instantOf, isLater, liesAhead, planFirstAsk
 import { beginPass, type Pass } from "../pages/follow-pass.ts";
 import { isPositionRefused } from "../pages/since-limits.ts";
 import { planWrongDays } from "../times/latest-time.ts";
-import { type Ahead, loadAhead, saveAhead } from "../times/learned-rows.ts";
+import { AHEAD, type Ahead } from "../times/learned-rows.ts";
 
 const LOOK_EVERY_MS = 5 * 60_000;
 /** With a clock far behind, many changes lie between, or many requests where pages are small. */
@@ -50,7 +50,7 @@ export function planAhead(
   const isAhead = (text: string | undefined) => liesAhead(text, clock.nowMs(), learned.form, rules);
   if (client.serviceNow !== undefined) return undefined;
   if (!isAhead(position) || isAhead(watermark)) {
-    const standing = loadAhead(store);
+    const standing = AHEAD.load(store);
     const wrongDays = standing && planWrongDays(standing.wrongDays ?? [], added, clock.nowMs());
     return wrongDays && { ...standing, wrongDays };
   }
@@ -123,12 +123,12 @@ export class LookNear {
 
   async #begin(pass: Pass, watermark: string): Promise<Ahead> {
     const { store, clock } = this.#context;
-    const standing = loadAhead(store);
+    const standing = AHEAD.load(store);
     if (standing !== undefined) return standing;
     const isAhead = (text: string | undefined) => liesAhead(text, clock.nowMs(), pass.learned.form, this.#follow);
     const near = newestBefore(store, isAhead);
     const begun = { at: pass.at, watermark, isProven: false, ...(near !== undefined && { near }) };
-    await commit(this.#context, pass.signal, () => saveAhead(store, begun));
+    await commit(this.#context, pass.signal, () => AHEAD.save(store, begun));
     return begun;
   }
 
@@ -143,7 +143,12 @@ export class LookNear {
     await commit(this.#context, pass.signal, () => {
       if (isBack) saveWatermark(store, UPDATES_STREAM, back, pass.at);
       const wrong = isBack && pass.watermark !== undefined ? { watermark: pass.watermark } : {};
-      saveAhead(store, { ...ahead, ...(near !== undefined && { near }), ...wrong, isProven: isBack || ahead.isProven });
+      AHEAD.save(store, {
+        ...ahead,
+        ...(near !== undefined && { near }),
+        ...wrong,
+        isProven: isBack || ahead.isProven,
+      });
     });
     if (isBack) log.warn({ watermark: pass.watermark, since: back }, m.updates.watermarkBack);
   }

@@ -15,8 +15,9 @@ import { planFirstAsk } from "../pages/follow.ts";
 import { beginPass, type FollowOptions, type Pass } from "../pages/follow-pass.ts";
 import type { Rest } from "../pages/rest-rows.ts";
 import { isPositionRefused } from "../pages/since-limits.ts";
-import { endWideFailure, isWideDue, loadWideFailure, narrow, noteWideFailure } from "../pages/wide-failure.ts";
-import { failBackfill, loadBackfill } from "./backfill.ts";
+import { isWideDue, narrow, noteWideFailure } from "../pages/wide-failure.ts";
+import { WIDE_FAILURE } from "../times/learned-rows.ts";
+import { BACKFILL, failBackfill } from "./backfill.ts";
 import { LookNear } from "./look-near.ts";
 import type { LookOther } from "./look-other.ts";
 
@@ -49,14 +50,14 @@ export class ReadWide {
   ): Promise<(() => Promise<boolean>) | undefined> {
     const { store, clock } = this.#context;
     const { counts, signal } = pass;
-    const failure = loadWideFailure(store);
+    const failure = WIDE_FAILURE.load(store);
     if (failure !== undefined && due === undefined && wideRest === undefined)
-      await commit(this.#context, signal, () => endWideFailure(store));
+      await commit(this.#context, signal, () => WIDE_FAILURE.delete(store));
     const isWaiting = failure !== undefined && !isWideDue(failure, clock.monotonicMs());
     if (failure !== undefined && due !== undefined && !isWaiting)
       return async () => await this.#repeat(pass, narrow(failure, due, this.#options.follow.overlapMs));
     if (wideRest !== undefined && isWaiting) return undefined;
-    if (wideRest !== undefined || loadBackfill(store) !== undefined)
+    if (wideRest !== undefined || BACKFILL.load(store) !== undefined)
       return async () => await this.readFurther(wideRest, { counts, signal });
     return this.#near.isDue(pass) ? async () => await this.#near.look({ counts, signal }) : undefined;
   }
@@ -77,7 +78,7 @@ export class ReadWide {
       const isComplete = await (pass.rest === undefined ? this.readInBoth(pass) : this.#readAndStore(pass));
       await commit(this.#context, pass.signal, () => {
         if (pass.rest === undefined) deleteMeta(store, "sweep_wanted");
-        if (isComplete) endWideFailure(store);
+        if (isComplete) WIDE_FAILURE.delete(store);
       });
       return isComplete;
     } catch (error) {
@@ -105,7 +106,7 @@ export class ReadWide {
   async readFurther(wideRest: Rest | undefined, { counts, signal }: Pick<Pass, "counts" | "signal">): Promise<boolean> {
     const { store } = this.#context;
     const { follow } = this.#options;
-    const { from: backfill, isOwn = false } = (wideRest === undefined ? loadBackfill(store) : undefined) ?? {};
+    const { from: backfill, isOwn = false } = (wideRest === undefined ? BACKFILL.load(store) : undefined) ?? {};
     const now = loadWatermark(store, UPDATES_STREAM);
     const wide = { counts, signal, rules: follow, watermark: now, rest: wideRest, isWide: true, isFirst: false };
     const older = beginPass(this.#context, follow, { ...wide, backfill: backfill ?? wideRest?.backfill?.from });

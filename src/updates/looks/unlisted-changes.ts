@@ -5,23 +5,11 @@
  * service's clock, which may be unknown. News in the list resets the count.
  */
 import { isStrictlyNewer } from "../../answers/timestamp.ts";
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { hasFollowed, loadWatermark, TIME_STREAM, UPDATES_STREAM } from "../../pass/position-rows.ts";
 import { isToken } from "../pages/follow.ts";
 import { isOfFuture } from "../times/latest-time.ts";
-import { loadLearned } from "../times/learned-rows.ts";
-
-/** The row in `meta`. */
-export interface UnlistedChanges {
-  /** The position of the list; a count for another position is over. */
-  position: string;
-  count: number;
-  /** When the first of them was found, UTC. */
-  since: string;
-  /** When there were enough of them to report, UTC. */
-  enoughAt?: string;
-}
+import { loadLearned, UNLISTED } from "../times/learned-rows.ts";
 
 /** One may have changed during the request of the list. */
 const UNLISTED_ORDERS = 2;
@@ -43,8 +31,8 @@ export function noteUnlisted(
   const listed = isOwn ? loadWatermark(store, TIME_STREAM) : position;
   // Listed changes from the future move no position either.
   if (!isStrictlyNewer(timestamp, listed ?? null, timezone) || isOfFuture(context, timestamp, timezone)) return;
-  const known = loadMetaJson<UnlistedChanges>(store, "unlisted_changes");
+  const known = UNLISTED.load(store);
   const before = known?.position === position ? known : { position, count: 0, since: at };
   const count = before.count + 1;
-  saveMetaJson(store, "unlisted_changes", { ...(count === UNLISTED_ORDERS && { enoughAt: at }), ...before, count });
+  UNLISTED.save(store, { ...(count === UNLISTED_ORDERS && { enoughAt: at }), ...before, count });
 }

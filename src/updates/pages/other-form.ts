@@ -2,8 +2,7 @@
  * What empty answers and requests by time have shown of a position whose form the service no longer uses. It is kept for
  * the next process: where each pass is one, nothing would last long enough to be reported.
  */
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
-import type { Store } from "../../database/store.ts";
+import { MetaValue } from "../../database/meta.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 
@@ -14,9 +13,7 @@ interface OtherForm {
   refusedLooks: number;
 }
 
-export function loadOtherForm(store: Store): OtherForm {
-  return loadMetaJson<OtherForm>(store, "other_form") ?? { refusedLooks: 0 };
-}
+export const OTHER_FORM = new MetaValue<OtherForm>("other_form", { refusedLooks: 0 });
 
 /** Writes only what is new. */
 export async function noteOtherForm(
@@ -25,9 +22,9 @@ export async function noteOtherForm(
   signal: AbortSignal,
 ): Promise<OtherForm> {
   const { store } = context;
-  const known = loadOtherForm(store);
+  const known = OTHER_FORM.load(store);
   const form = { ...known, ...change };
   if (form.sinceMs !== known.sinceMs || form.refusedLooks !== known.refusedLooks)
-    await commit(context, signal, () => saveMetaJson(store, "other_form", form));
+    await commit(context, signal, () => OTHER_FORM.save(store, form));
   return form;
 }

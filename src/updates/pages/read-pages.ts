@@ -10,7 +10,7 @@ import { isSameWay } from "../../answers/timestamp-form.ts";
 import type { CompletenessCheck } from "../../completeness/check-completeness.ts";
 import { countEmptyRecords } from "../../completeness/list-metadata.ts";
 import { withoutMore } from "../../completeness/metadata-fields.ts";
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { loadOrderMark } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
@@ -39,7 +39,7 @@ import { FirstPages, isSinceRefused } from "./first-page.ts";
 import { type Asked, instantOf, isLater, isToken, type Page, planFirstAsk, planNextPage, raiseHigh } from "./follow.ts";
 import { type FollowOptions, notePage, PAGES_MAX, type Pass, RECORDS_MAX, type ReadPage } from "./follow-pass.ts";
 import { inFormOf, isBefore, isOtherForm, readToken } from "./next-token.ts";
-import { loadOtherForm, noteOtherForm } from "./other-form.ts";
+import { noteOtherForm, OTHER_FORM } from "./other-form.ts";
 import { hasAnchors, liesBefore, mergeAnchors, showsOtherQuestion } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 import { isLastingFault, isPositionRefused, NARROWED_MAX } from "./since-limits.ts";
@@ -61,11 +61,9 @@ const LOOK_EVERY_MS = 5 * 60_000;
 const LOOK_AGAIN_MS = 24 * 3_600_000;
 
 /** A token that is before the one that named it. `machineMs`: since when the service names it, from the machine's start. */
-interface PositionBefore {
-  token: string;
-  since: string;
-  machineMs: number;
-}
+const POSITION_BEFORE = new MetaValue<{ token: string; since: string; machineMs: number } | undefined>(
+  "position_before",
+);
 
 /** Pages in a row without anything new that are read because more is announced. */
 const QUIET_PAGES_MAX = 20;
@@ -149,7 +147,7 @@ export class ReadPages {
       const read = await this.#first.readFrom(pass, time);
       if (read === undefined) {
         // The service refuses every time, not only old ones.
-        const refusedLooks = loadOtherForm(store).refusedLooks + 1;
+        const refusedLooks = OTHER_FORM.load(store).refusedLooks + 1;
         await noteOtherForm(this.#context, { refusedLooks }, pass.signal);
         if (refusedLooks >= NARROWED_MAX) this.#lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
         return false;
@@ -308,7 +306,7 @@ export class ReadPages {
       return undefined;
     }
     const rewritten = inFormOf(since, token);
-    const known = loadOtherForm(store).sinceMs;
+    const known = OTHER_FORM.load(store).sinceMs;
     const { sinceMs = nowMs, refusedLooks } = await noteOtherForm(this.#context, { sinceMs: known ?? nowMs }, signal);
     if (rewritten !== undefined || leastAgoMs(sinceMs, nowMs) < BACK_MS || refusedLooks < NARROWED_MAX)
       return rewritten;
@@ -325,10 +323,9 @@ export class ReadPages {
     const { store, clock, log } = this.#context;
     if (!isBefore(token, since, this.#options.follow.timezone)) return true;
     const nowMs = clock.monotonicMs();
-    const named = loadMetaJson<PositionBefore>(store, "position_before");
+    const named = POSITION_BEFORE.load(store);
     if (named?.token === token && named.since === since) return leastAgoMs(named.machineMs, nowMs) >= BACK_MS;
-    const now: PositionBefore = { token, since, machineMs: nowMs };
-    await commit(this.#context, signal, () => saveMetaJson(store, "position_before", now));
+    await commit(this.#context, signal, () => POSITION_BEFORE.save(store, { token, since, machineMs: nowMs }));
     log.warn({ since, token }, m.updates.positionBefore);
     return false;
   }

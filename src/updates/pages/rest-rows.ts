@@ -3,9 +3,9 @@
  * stored changes: without a valid rest a pass starts at the watermark and loses only time.
  */
 
-import { deleteMeta, loadMetaJson, type RestKey, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
-import { loadBackfill } from "../looks/backfill.ts";
+import { BACKFILL } from "../looks/backfill.ts";
 import type { Asked } from "./follow.ts";
 
 export interface Rest {
@@ -31,8 +31,14 @@ interface Written {
   signature: string;
 }
 
-export function loadRest(store: Store, key: RestKey, signature: string): Rest | undefined {
-  const written = loadMetaJson<Written>(store, key);
+/** For the regular pass, and for the wide re-poll. */
+export const RESTS = {
+  updates: new MetaValue<Written | undefined>("updates_rest"),
+  sweep: new MetaValue<Written | undefined>("sweep_rest"),
+};
+
+export function loadRest(store: Store, of: keyof typeof RESTS, signature: string): Rest | undefined {
+  const written = RESTS[of].load(store);
   if (written?.signature !== signature) return undefined;
   const missedNs = written.missedNs === undefined ? undefined : BigInt(written.missedNs);
   // `isKnownTimestamp` is not saved; without it one more request is made.
@@ -42,22 +48,22 @@ export function loadRest(store: Store, key: RestKey, signature: string): Rest | 
 
 /** Whether a backfill requested by a person is not finished. */
 export function isBackfillOpen(store: Store): boolean {
-  return loadBackfill(store) !== undefined || loadMetaJson<Written>(store, "sweep_rest")?.backfill !== undefined;
+  return BACKFILL.load(store) !== undefined || RESTS.sweep.load(store)?.backfill !== undefined;
 }
 
 /** To be called inside the transaction that stores the last change before it. */
-export function saveRest(store: Store, key: RestKey, { asked, begunAt, backfill }: Rest, signature: string): void {
-  const written: Written = {
+export function saveRest(
+  store: Store,
+  of: keyof typeof RESTS,
+  { asked, begunAt, backfill }: Rest,
+  signature: string,
+): void {
+  RESTS[of].save(store, {
     since: asked.since,
     ns: String(asked.ns),
     ...(asked.missedNs === undefined ? {} : { missedNs: String(asked.missedNs) }),
     ...(begunAt === undefined ? {} : { begunAt }),
     ...(backfill === undefined ? {} : { backfill }),
     signature,
-  };
-  saveMetaJson(store, key, written);
-}
-
-export function deleteRest(store: Store, key: RestKey): void {
-  deleteMeta(store, key);
+  });
 }

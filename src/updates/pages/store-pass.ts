@@ -6,7 +6,6 @@
 
 import { withLargeKept } from "../../batches/keep-body.ts";
 import type { LateOrders } from "../../confirm/late-orders.ts";
-import { loadMeta, type RestKey } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { isUnchanged } from "../../orders/ingest-options.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
@@ -21,14 +20,14 @@ import { saveMatchedPaths } from "../../records/check-paths.ts";
 import { forgetUnstored } from "../../records/unstored-records.ts";
 import { COVERED_STREAM, type Cut, loadAnchors, saveAnchors } from "../cuts/cut-rows.ts";
 import type { FindCutChanges } from "../cuts/find-cut-changes.ts";
-import { endBackfill, loadBackfill } from "../looks/backfill.ts";
+import { BACKFILL } from "../looks/backfill.ts";
 import { settleLookBack } from "../looks/look-back.ts";
-import { type Ahead, loadLearned, saveAhead, saveLearned } from "../times/learned-rows.ts";
+import { AHEAD, type Ahead, loadLearned, saveLearned } from "../times/learned-rows.ts";
 import { applyChange } from "./apply-change.ts";
 import { type FollowRules, instantOf, isLater, isToken } from "./follow.ts";
 import type { FollowOptions, Pass } from "./follow-pass.ts";
 import { type Anchor, mergeAnchors } from "./page-cover.ts";
-import { deleteRest, type Rest, saveRest } from "./rest-rows.ts";
+import { RESTS, type Rest, saveRest } from "./rest-rows.ts";
 
 const RECORDS_PER_COMMIT = 100;
 
@@ -103,7 +102,7 @@ export class StorePass {
           // 3. Only now, in the last transaction, the watermark moves.
           if (isLast && watermark !== undefined && !this.#isOvertaken(pass, watermark))
             saveWatermark(store, UPDATES_STREAM, watermark, pass.at);
-          if (isLast && ahead !== undefined) saveAhead(store, ahead);
+          if (isLast && ahead !== undefined) AHEAD.save(store, ahead);
           if (isLast && cut !== undefined) this.#cuts.save(cut, pass.at);
           if (isLast && (watermark ?? cut) !== undefined) this.#late.savePassed(pass.at);
           if (isLast && anchors !== undefined) saveAnchors(store, anchors);
@@ -148,7 +147,7 @@ export class StorePass {
   /** Whether the end of the pass changes a saved rest, backfill or hold. */
   #isUnsettled(pass: Pass, end: { rest?: Rest | null; isBehind?: boolean | undefined }): boolean {
     const { store } = this.#context;
-    const isThere = loadMeta(store, restKeyOf(pass)) !== undefined;
+    const isThere = RESTS[restOf(pass)].load(store) !== undefined;
     const isShown = loadHoldsOf(store, "updates").some(({ reason }) => reason === "behind");
     return (
       end.rest !== null ||
@@ -160,20 +159,21 @@ export class StorePass {
 
   #settle(pass: Pass, { rest = null, isBehind, isFilled }: Pick<PassEnd, "rest" | "isBehind" | "isFilled">): void {
     const { store, log } = this.#context;
-    const key = restKeyOf(pass);
+    const of = restOf(pass);
     // If it continues, it was already removed when it began, and a newer one may wait.
     const isContinued = pass.rest?.backfill !== undefined;
-    if (pass.backfill !== undefined && !isContinued && loadBackfill(store)?.from === pass.backfill) endBackfill(store);
+    if (pass.backfill !== undefined && !isContinued && BACKFILL.load(store)?.from === pass.backfill)
+      BACKFILL.delete(store);
     if (isFilled && pass.backfill !== undefined) {
       const isNamed = !pass.changes.hasUnnamed && pass.rest?.backfill?.hasUnnamed !== true;
       const released = settleLookBack(store, { from: pass.backfill, isNamed, at: pass.at });
       if (released > 0) log.info({ released }, m.updates.servedByName({ count: released }));
     }
-    if (rest === null) deleteRest(store, key);
-    else saveRest(store, key, rest, this.#signature);
+    if (rest === null) RESTS[of].delete(store);
+    else saveRest(store, of, rest, this.#signature);
     if (isBehind === false) deleteHold(store, "updates", "behind");
     // A complete wide re-poll covers what following had left to do.
-    if (isBehind === false && pass.isWide) deleteRest(store, "updates_rest");
+    if (isBehind === false && pass.isWide) RESTS.updates.delete(store);
     if (isBehind !== true) return;
     const detail = m.updates.passFull({ count: pass.changes.records });
     saveHold(store, { area: "updates", reason: "behind", since: pass.at, nextProbeAt: null, detail });
@@ -191,6 +191,6 @@ export class StorePass {
   }
 }
 
-function restKeyOf({ isWide }: Pass): RestKey {
-  return isWide ? "sweep_rest" : "updates_rest";
+function restOf({ isWide }: Pass): keyof typeof RESTS {
+  return isWide ? "sweep" : "updates";
 }

@@ -4,28 +4,15 @@
  * keeps none of them from being stored.
  */
 
-import { deleteMeta, loadMetaJson, saveMetaJson } from "../../database/meta.ts";
-import type { Store } from "../../database/store.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { leastAgoMs } from "../../pass/machine-clock.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
+import { WIDE_FAILURE, type WideFailure } from "../times/learned-rows.ts";
 
 const WAIT_FIRST_MS = 5 * MINUTE_MS;
 const WAIT_MAX_MS = HOUR_MS;
-
-export interface WideFailure {
-  /** When the first one failed. */
-  since: string;
-  /** When the last one failed (the machine's monotonic clock). */
-  lastMs: number;
-  tries: number;
-}
-
-export function loadWideFailure(store: Store): WideFailure | undefined {
-  return loadMetaJson<WideFailure>(store, "wide_failed");
-}
 
 /** Whether the next one may be sent: 5, 10, 20, 40 minutes, then an hour after the last one. */
 export function isWideDue({ lastMs, tries }: WideFailure, nowMs: number): boolean {
@@ -39,11 +26,6 @@ export function narrow({ tries }: WideFailure, lookBackMs: number, overlapMs: nu
 
 /** To be called inside a write transaction. */
 export function noteWideFailure({ store, clock }: Pick<JobContext, "store" | "clock">): void {
-  const { since = isoTime(clock.nowMs()), tries = 0 } = loadWideFailure(store) ?? {};
-  saveMetaJson(store, "wide_failed", { since, lastMs: clock.monotonicMs(), tries: tries + 1 } satisfies WideFailure);
-}
-
-/** To be called inside a write transaction. */
-export function endWideFailure(store: Store): void {
-  deleteMeta(store, "wide_failed");
+  const { since = isoTime(clock.nowMs()), tries = 0 } = WIDE_FAILURE.load(store) ?? {};
+  WIDE_FAILURE.save(store, { since, lastMs: clock.monotonicMs(), tries: tries + 1 });
 }

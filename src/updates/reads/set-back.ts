@@ -15,7 +15,7 @@ import { loadKeptBefore } from "../../orders/missing-rows.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { requestRead } from "../../pass/position-rows.ts";
 import { isoTime } from "../../platform/ports.ts";
-import { loadSetBack, saveSetBack } from "../times/learned-rows.ts";
+import { SET_BACK } from "../times/learned-rows.ts";
 import { type LostVersion, noteLost } from "./plan-set-back.ts";
 
 /** Tolerance: clocks differ, and a change may be committed a little after its timestamp. */
@@ -64,9 +64,9 @@ function note(context: Context, version: Omit<LostVersion, "atMs">): void {
   const { store, clock, client, log } = context;
   const nowMs = clock.nowMs();
   const serviceMs = client.serviceNow === undefined ? nowMs : Date.parse(client.serviceNow);
-  const before = loadSetBack(store);
+  const before = SET_BACK.load(store);
   const after = noteLost(before, { ...version, atMs: serviceMs }, { serviceMs });
-  saveSetBack(store, after);
+  SET_BACK.save(store, after);
   if (after.noticed === undefined || after.noticed.atMs === before.noticed?.atMs) return;
   // With a wrong clock it is unknown which rows were acknowledged after the copy, so all are sent again.
   const isRight = Math.abs(nowMs - serviceMs) <= MARGIN_MS;

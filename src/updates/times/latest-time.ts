@@ -6,7 +6,7 @@ import { loadWatermark, UPDATES_STREAM } from "../../pass/position-rows.ts";
 import { DAY_NS, MS_NS } from "../../platform/durations.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { AHEAD_MS, instantOf, isFromFuture, liesAhead } from "../pages/follow.ts";
-import { loadAhead, loadLearned } from "./learned-rows.ts";
+import { AHEAD, loadLearned } from "./learned-rows.ts";
 
 /** The wrong times may lie as far apart. */
 const APART_NS = DAY_NS;
@@ -21,7 +21,7 @@ type Context = Pick<JobContext, "store" | "client" | "clock">;
  * and on the days of those ignored since, that clock alone. Undefined where it is unknown.
  */
 export function latestTime({ store, client, clock }: Context, timezone: string): string | undefined {
-  const ahead = loadAhead(store);
+  const ahead = AHEAD.load(store);
   if (client.serviceNow !== undefined || ahead?.isProven !== true) return client.serviceNow;
   const nowMs = clock.nowMs();
   const isSetBack = liesAhead(loadWatermark(store, UPDATES_STREAM), nowMs, loadLearned(store).form, { timezone });

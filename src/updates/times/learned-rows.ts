@@ -1,4 +1,4 @@
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { LearnedTopic } from "../../pass/learned-rows.ts";
 import type { SetBack } from "../reads/plan-set-back.ts";
@@ -17,13 +17,7 @@ export function saveLearned(store: Store, learned: Learned): void {
 }
 
 /** Whether, and since when, the service is back in an earlier state. */
-export function loadSetBack(store: Store): SetBack {
-  return loadMetaJson<SetBack>(store, "set_back") ?? { lost: [] };
-}
-
-export function saveSetBack(store: Store, setBack: SetBack): void {
-  saveMetaJson(store, "set_back", setBack);
-}
+export const SET_BACK = new MetaValue<SetBack>("set_back", { lost: [] });
 
 /** A watermark ahead of this machine's clock, with a service that sends no `Date`. */
 export interface Ahead {
@@ -41,30 +35,48 @@ export interface Ahead {
   isSeen?: true;
 }
 
-export function loadAhead(store: Store): Ahead | undefined {
-  return loadMetaJson<Ahead>(store, "ahead");
-}
-
-export function saveAhead(store: Store, ahead: Ahead): void {
-  saveMetaJson(store, "ahead", ahead);
-}
+export const AHEAD = new MetaValue<Ahead | undefined>("ahead");
 
 /**
  * Orders that a change calls cancelled while their own answer has another status: by that status, the first order of
  * each.
  */
-export type CalledCancelled = Readonly<Record<string, { orderId: string; at: string; isSeen?: true }>>;
+export const CALLED_CANCELLED = new MetaValue<Record<string, { orderId: string; at: string; isSeen?: true }>>(
+  "called_cancelled",
+  {},
+);
 
 /** More than the names of statuses of a shop. */
 const CALLED_MAX = 30;
 
-function loadCalledCancelled(store: Store): CalledCancelled {
-  return loadMetaJson<CalledCancelled>(store, "called_cancelled") ?? {};
-}
-
 export function saveCalledCancelled(store: Store, order: { status: string; orderId: string; at: string }): void {
   const { status, ...first } = order;
-  const called = loadCalledCancelled(store);
+  const called = CALLED_CANCELLED.load(store);
   if (status in called || Object.keys(called).length >= CALLED_MAX) return;
-  saveMetaJson(store, "called_cancelled", { ...called, [status]: first });
+  CALLED_CANCELLED.save(store, { ...called, [status]: first });
 }
+
+/** Orders whose status changed while the list named nothing newer (`looks/unlisted-changes.ts`). */
+export interface UnlistedChanges {
+  /** The position of the list; a count for another position is over. */
+  position: string;
+  count: number;
+  /** When the first of them was found, UTC. */
+  since: string;
+  /** When there were enough of them to report, UTC. */
+  enoughAt?: string;
+}
+
+export const UNLISTED = new MetaValue<UnlistedChanges | undefined>("unlisted_changes");
+
+/** Wide re-polls that fail in a row (`pages/wide-failure.ts`). */
+export interface WideFailure {
+  /** When the first one failed. */
+  since: string;
+  /** When the last one failed (the machine's monotonic clock). */
+  lastMs: number;
+  tries: number;
+}
+
+/** To be deleted when one succeeds. */
+export const WIDE_FAILURE = new MetaValue<WideFailure | undefined>("wide_failed");

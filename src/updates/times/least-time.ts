@@ -7,7 +7,7 @@
 import type { JobContext } from "../../pass/job.ts";
 import { MINUTE_NS, MS_NS } from "../../platform/durations.ts";
 import { type FollowRules, instantOf, liesAhead } from "../pages/follow.ts";
-import { loadAhead } from "./learned-rows.ts";
+import { AHEAD } from "./learned-rows.ts";
 
 /** First step of the search, and its precision. */
 const STEP_NS = 5n * MINUTE_NS;
@@ -87,7 +87,7 @@ export class LeastTime {
 
   /** The service has written a time far ahead of this machine's clock, and later ones have not shown that it was wrong. */
   #mayClockBeBehind(clock: bigint): boolean {
-    const ahead = loadAhead(this.#context.store);
+    const ahead = AHEAD.load(this.#context.store);
     if (ahead?.isProven === true) return false;
     const now = this.#nowNs;
     return ahead !== undefined || this.#aheadNs !== undefined || (now !== undefined && now > clock);
