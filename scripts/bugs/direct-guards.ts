@@ -111,7 +111,7 @@ function places(db: Database.Database, name: string): { position: number; pageBy
 function goneBack(spoil: string): Check {
   return withStore((store, file) => {
     store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('database', 'one')").run();
-    store.trustProgress();
+    store.progress?.trust();
     addBatch(store, 1, 3);
     store.secure();
     const erp = new Database(file);
@@ -131,7 +131,7 @@ function restoredOnto(spoil: (file: string, folder: string) => void): Check {
       const store = open(file);
       store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('database', 'one')").run();
       addBatch(store, 1, 3);
-      store.trustProgress();
+      store.progress?.trust();
       store.settle();
       await store.db.backup(copy);
       addBatch(store, 4, 3);
@@ -183,7 +183,7 @@ export const GUARD_CHECKS: Readonly<Record<string, Check>> = {
   "another database": goneBack("UPDATE meta SET value = 'another' WHERE key = 'database'"),
   "note before a confirm": withStore((store, file) => {
     store.db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('database', 'one')").run();
-    store.trustProgress();
+    store.progress?.trust();
     addBatch(store, 1, 3);
     store.secure();
     return readNote(file)?.events === 3 ? undefined : "what is confirmed next is not noted";

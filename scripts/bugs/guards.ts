@@ -4,6 +4,7 @@
 import { direct, type PlantedBug } from "./bug.ts";
 
 const STORE = "src/database/store.ts";
+const FILES = "src/database/store-files.ts";
 const LOG_CHECK = "src/database/log/log-check.ts";
 const PROGRESS = "src/database/log/progress.ts";
 const LACK = "src/backup/find-lack.ts";
@@ -22,13 +23,13 @@ const OF_FILES: readonly PlantedBug[] = [
     "if (own.readUInt32BE(0) === 0 || ownSalts !== salts) return true;",
     "if (ownSalts === own.toString()) return true;",
   ]),
-  direct("emptied log", "a commit beside a log that was cut", STORE, [
-    "if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();",
-    "if (this.#isOverwritten()) throw new FilesSpoilt();",
+  direct("emptied log", "a commit beside a log that was cut", FILES, [
+    "return this.#keeper?.isCut() === true || this.#isOverwritten();",
+    "return this.#isOverwritten();",
   ]),
-  direct("overwritten database", "a commit into an overwritten database", STORE, [
-    "if (this.#keeper?.isCut() || this.#isOverwritten()) throw new FilesSpoilt();",
-    "if (this.#keeper?.isCut()) throw new FilesSpoilt();",
+  direct("overwritten database", "a commit into an overwritten database", FILES, [
+    "return this.#keeper?.isCut() === true || this.#isOverwritten();",
+    "return this.#keeper?.isCut() === true;",
   ]),
   direct("overwritten database", "pages that nobody moved are no damage", "src/database/file/database-check.ts", [
     "if (!isMovedBetween(this.#known.moved, after) && now.pages !== this.#known.pages) return true;",
@@ -47,7 +48,7 @@ const OF_FILES: readonly PlantedBug[] = [
     "(isWrittenAfterLog(file) || (isSmall && size === -1))",
   ]),
   direct("own trouble", "what the daemon meets is forgotten", STORE, [
-    '      if (error !== thrown) this.#noteTrouble("write", error);\n',
+    '      if (error !== thrown) this.noteTrouble("write", error);\n',
     "",
   ]),
   direct("own trouble", "what the daemon meets is not said", "src/health/conditions.ts", [
@@ -62,15 +63,15 @@ const OF_FILES: readonly PlantedBug[] = [
 
 const OF_PROGRESS: readonly PlantedBug[] = [
   direct("note before a confirm", "how far it is stands nowhere before a confirm", STORE, [
-    "this.#lookAtLog();\n      this.#noteProgress();\n",
-    "this.#lookAtLog();\n",
+    "      this.progress?.save();\n",
+    "",
   ]),
   direct("lost order", "an order that is gone is not behind", PROGRESS, [
     "return own.lacksRow === true || own.batches",
     "return own.batches",
   ]),
   direct("lost events", "events that are gone are not behind", PROGRESS, [" || own.events < note.events;", ";"]),
-  direct("another database", "another database has nothing to be behind", STORE, [
+  direct("another database", "another database has nothing to be behind", "src/database/log/progress-check.ts", [
     "if (isAnother || (own !== undefined && isBehind(own, last))) {",
     "if (own !== undefined && isBehind(own, last)) {",
   ]),

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { type BetterSQLite3Database, drizzle } from "drizzle-orm/better-sqlite3";
-import { plannedOnce } from "../../src/database/planned-once.ts";
+import { plannedOnce } from "../../src/database/statements.ts";
 import { Store } from "../../src/database/store.ts";
 
 /** The program has far fewer statements of its own; the limit is for those with names from a changed configuration. */

@@ -13,7 +13,7 @@ import { type ReadFiles, withReads } from "../config/small-file.ts";
 import { accountOf } from "../daemon/account.ts";
 import { Bridge } from "../daemon/bridge.ts";
 import { checkDatabaseFile } from "../database/file/file-checks.ts";
-import type { FileTrouble } from "../database/store.ts";
+import type { FileTrouble } from "../database/store-files.ts";
 import { speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { lockAccount } from "../pass/lock-account.ts";
@@ -137,7 +137,7 @@ export async function recover(running: Running, trouble: FileTrouble, stop: Abor
   const { log, bridge } = running;
   if (trouble.kind === "damaged") return refuse(trouble.error, running);
   // Where the whole folder disappears, its log or its lock may be missed first.
-  if (trouble.kind === "replaced" || bridge.store.whereFiles() === "away") {
+  if (trouble.kind === "replaced" || bridge.store.files?.where() === "away") {
     if (!(await areFilesBack(running)))
       return await leave("error" in trouble ? trouble.error : goneError(bridge), running);
     log.warn({}, m.daemon.filesBack);
@@ -206,7 +206,7 @@ async function leave(error: BridgeError, { log, bridge }: Running): Promise<neve
   log.error({ errorCode: error.code }, error.inFull);
   const copy = await bridge.saveUnlinked();
   if (copy !== undefined) log.error({ copy }, m.daemon.heldSaved({ copy }));
-  const mayComeBack = copy === undefined && bridge.store.whereFiles() === "away";
+  const mayComeBack = copy === undefined && bridge.store.files?.where() === "away";
   process.exit(mayComeBack ? MAY_COME_BACK : exitCodeOf(error));
 }
 
@@ -215,9 +215,9 @@ async function leave(error: BridgeError, { log, bridge }: Running): Promise<neve
  * files are back.
  */
 async function areFilesBack({ bridge: { store }, log }: Running): Promise<boolean> {
-  for (let waitedMs = 0; store.whereFiles() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
+  for (let waitedMs = 0; store.files?.where() === "away" && waitedMs < BACK_WITHIN_MS; waitedMs += BACK_LOOK_MS) {
     if (waitedMs === 0) log.warn({ database: store.path }, m.daemon.filesGone);
     await sleep(BACK_LOOK_MS);
   }
-  return store.whereFiles() === "there";
+  return store.files?.where() === "there";
 }

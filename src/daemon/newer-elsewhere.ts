@@ -53,7 +53,7 @@ export function findNewer(
 ): { inJournal: boolean; copy: string | undefined } | undefined {
   const settled = SETTLED.load(store);
   const inJournal = entry !== undefined && isEntryAfter(entry, settled) && isBehindEntry(store, entry);
-  const inCopy = copy !== undefined && isAfter(copy, settled) && store.isBehind(copy.progress);
+  const inCopy = copy !== undefined && isAfter(copy, settled) && store.progress?.isBehind(copy.progress) === true;
   return inJournal || inCopy ? { inJournal, copy: inCopy ? copy.file : undefined } : undefined;
 }
 
@@ -74,7 +74,8 @@ function isAfter({ progress, madeMs }: CopyReach, { copy, copyMs = 0 }: Settled)
  * and was never confirmed. The progress before that entry is in the database in any case.
  */
 function isBehindEntry(store: Store, { reached, database, fingerprint, receivedAt }: JournalNote): boolean {
-  if (database !== undefined && reached !== undefined) return store.isBehind({ database, ...reached });
+  if (database !== undefined && reached !== undefined)
+    return store.progress?.isBehind({ database, ...reached }) === true;
   const lastRunAt = store.prepare<string | null>("SELECT max(last_run_at) FROM flows").pluck().get();
   if (loadBatch(store, fingerprint) !== undefined || lastRunAt == null) return false;
   return receivedAt > isoTime(Date.parse(lastRunAt) + MARGIN_MS);

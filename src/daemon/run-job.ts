@@ -110,7 +110,7 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const error = isAbort(caught, signal)
       ? new BridgeError("stopped", m.daemon.stoppedInPass, { cause: caught })
       : asError(context.objects?.explain(caught) ?? caught);
-    context.store.notice(error);
+    context.store.files?.notice(error);
     if (error.code === "stopped" || signal.aborted) return { error, outcome: "stopped", counts: {} };
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);

@@ -66,12 +66,12 @@ export function settleDatabaseProblem(
   { nowMs, ...verify }: { nowMs: number } & Verify,
 ): Message | undefined {
   const found = findProblem(store, loaded, verify);
-  const isUnnoted = found === undefined && store.isUnnoted;
+  const isUnnoted = found === undefined && store.progress?.isUnnoted === true;
   // A database that no start has used has nothing elsewhere.
-  const elsewhere = isUnnoted || store.wasNoted ? lookElsewhere(store, loaded) : NOWHERE;
+  const elsewhere = isUnnoted || store.progress?.wasNoted === true ? lookElsewhere(store, loaded) : NOWHERE;
   if (isUnnoted) {
     const detail = settleUnnoted(store, loaded, { nowMs, verify, elsewhere });
-    store.trustProgress();
+    store.progress?.trust();
     return detail;
   }
   const newer = findNewer(store, elsewhere);
@@ -84,13 +84,13 @@ export function settleDatabaseProblem(
     why === "elsewhere" && newer === undefined ? undefined : describeGap(store, loaded, { why, elsewhere, newer });
   if (detail !== undefined)
     reportPossibleLoss(store, loaded, { detail, note: found?.note, elsewhere, at: isoTime(nowMs) });
-  store.trustProgress();
+  store.progress?.trust();
   return detail;
 }
 
 function findProblem(store: Store, loaded: LoadedConfig, verify: Verify) {
   try {
-    return store.findProblem();
+    return store.progress?.findProblem();
   } catch (error) {
     if (asError(error).code === "database_corrupt") refuseDamaged(store, loaded, verify);
     throw asError(error);

@@ -31,12 +31,14 @@ import { isLocked } from "./file/instance-lock.ts";
 import { setJournalAside } from "./file/set-journal-aside.ts";
 import { refuseSavedCopy } from "./file/swap-files.ts";
 import { LogKeeper } from "./log/log-keeper.ts";
+import { ProgressCheck } from "./log/progress-check.ts";
 import { ProgressNote } from "./log/progress-note.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { inspectDatabase, loadMigrations, type Migration } from "./migrations.ts";
 import { restoreAtOpening } from "./objects/make-own.ts";
 import { faultCodeOf } from "./sqlite-errors.ts";
 import { Store } from "./store.ts";
+import { StoreFiles } from "./store-files.ts";
 
 export type WritingMode = Exclude<OpenMode, "readonly">;
 
@@ -128,11 +130,15 @@ export function openStore(options: OpenOptions): Store {
     const migrated = migrateDatabase(db, { known, file, backupFolder, nowMs: (options.now ?? Date.now)() });
     assertDurable(db, file, mode);
     db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS[mode]}`);
-    const files = new FileWatch(file);
-    if (mode === "command") return new Store(db, file, { files, migrated });
+    const watch = new FileWatch(file);
+    if (mode === "command") return new Store(db, file, { migrated, files: (store) => new StoreFiles(store, watch) });
     db.pragma("wal_autocheckpoint = 0"); // `LogKeeper` does it
     const [keeper, note] = [new LogKeeper(file), new ProgressNote(file)];
-    return new Store(db, file, { files, migrated, keeper, note, isMixed, journalAside, troubles: options.troubles });
+    return new Store(db, file, {
+      files: (store) => new StoreFiles(store, watch, keeper),
+      progress: (store) => new ProgressCheck(store, note),
+      ...{ migrated, isMixed, journalAside, troubles: options.troubles },
+    });
   } catch (error) {
     db?.close();
     throw openingError(error, file);

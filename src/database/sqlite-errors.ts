@@ -102,3 +102,10 @@ export function asBridgeError(error: unknown, doing: Message, databasePath?: str
   const text = error instanceof Error ? error.message : String(error);
   return new BridgeError("internal", m.database.failed({ doing, text }), { cause: error });
 }
+
+/** Whether the file itself is damaged; not a virtual table's content or an object that SQLite cannot parse, which the ERP can repair. */
+export function isDamagedFile({ cause }: BridgeError): boolean {
+  const fault = faultCodeOf(cause) ?? "";
+  if (!/^SQLITE_(CORRUPT|NOTADB)/.test(fault) || fault === "SQLITE_CORRUPT_VTAB") return false;
+  return !(cause instanceof Error && cause.message.startsWith("malformed database schema"));
+}

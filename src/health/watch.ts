@@ -56,7 +56,7 @@ export class Watch {
     } catch (error) {
       const failure = asError(error);
       const { code, message } = failure;
-      this.#context.store.notice(failure);
+      this.#context.store.files?.notice(failure);
       this.#context.log.debug({ look: look.name, errorCode: code }, this.#context.client.hideSecrets(message));
     }
   }

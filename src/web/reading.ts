@@ -37,7 +37,7 @@ function loadWatched(store: Store): Facts {
     return loadFacts(store);
   } catch (error) {
     const failure = machineFaultOf(error, m.database.readingStatus, store.path);
-    if (failure !== undefined) store.notice(failure);
+    if (failure !== undefined) store.files?.notice(failure);
     throw failure ?? error;
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished } from "vitest";
-import type { FileTrouble } from "../../src/database/store.ts";
+import type { FileTrouble } from "../../src/database/store-files.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itSome, itWhole } from "../support/whole.ts";

@@ -7,7 +7,8 @@ import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIGRATIONS_FOLDER } from "../../src/database/migrations.ts";
 import { openStore } from "../../src/database/open.ts";
-import type { FileTrouble, Store } from "../../src/database/store.ts";
+import type { Store } from "../../src/database/store.ts";
+import type { FileTrouble } from "../../src/database/store-files.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { tempFolder } from "../support/temp.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -253,7 +254,7 @@ describe("a folder in the place of the log", () => {
     mkdirSync(`${file}-wal`);
     expect(() => store.look()).toThrow("was replaced while the bridge was running");
     expect(trouble).toMatchObject([{ kind: "replaced" }]);
-    expect(store.whereFiles()).toBe("lost");
+    expect(store.files?.where()).toBe("lost");
   });
 });
 

@@ -26,7 +26,7 @@ function begin() {
   copyFileSync(inject("emptyDatabase"), path.join(folder, "bridge.db"));
   const opened = openIn(folder);
   opened.store.write(() => opened.store.db.prepare("INSERT INTO meta VALUES ('database', ?)").run(ID));
-  opened.store.trustProgress();
+  opened.store.progress?.trust();
   return { ...opened, folder };
 }
 
@@ -70,7 +70,7 @@ function crash(folder: string, to: string): string {
 
 function doubtIn(folder: string): string | undefined {
   const { store } = openIn(folder);
-  const found = store.findProblem()?.kind;
+  const found = store.progress!.findProblem()?.kind;
   store.close();
   return found;
 }
@@ -143,7 +143,7 @@ describe("how far a database had come", () => {
     for (const content of [encodeSlot(note), Buffer.from("nonsense"), Buffer.alloc(0)]) {
       writeFileSync(`${file}.progress`, content);
       const { store: again } = openIn(path.dirname(file));
-      expect(again.findProblem()).toBeUndefined();
+      expect(again.progress!.findProblem()).toBeUndefined();
       again.close();
     }
     storeBatch(store, "b");
@@ -217,7 +217,7 @@ describe("how far a database had come", () => {
     store.close();
     const isUnnoted = () => {
       const { store: again } = openIn(folder);
-      const found = again.isUnnoted;
+      const found = again.progress!.isUnnoted;
       again.close();
       return found;
     };

@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { plannedOnce } from "../../src/database/planned-once.ts";
+import { plannedOnce } from "../../src/database/statements.ts";
 
 describe("a statement that is planned once", () => {
   it.each([
