@@ -51,7 +51,7 @@ const OF_WORDS: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "a hold of a clock that was ahead begins anew with each process",
-    { in: "admit", find: "await this.#bringBack(areas, signal);", replace: "" },
+    { in: "admit", find: "await this.#holds.bringBack(areas, signal);", replace: "" },
     "src/daemon/gate.ts",
   ),
   tested(
@@ -910,8 +910,8 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "one refusal with a long wait keeps all of its area from being tried",
-    { in: "#windowOf", find: "return Math.min(own, ...windows);", replace: "return own;" },
-    "src/daemon/gate.ts",
+    { in: "windowOf", find: "return Math.min(own, ...windows);", replace: "return own;" },
+    "src/daemon/standing-holds.ts",
   ),
   tested(
     "test/daemon/gate.test.ts",

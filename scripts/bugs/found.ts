@@ -1204,7 +1204,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a hold that began while the clock was ahead stands until that time where each pass is a process of its own",
-    edits: [{ file: "src/daemon/gate.ts", of: "#bringBack", does: "return;" }],
+    edits: [{ file: "src/daemon/standing-holds.ts", of: "bringBack", does: "return;" }],
     foundBy: "simulation",
     draws: { forms: { cron: true }, step: { do: "lie", lie: { status: [401, 402, 403], retryAfter: null } } },
   },

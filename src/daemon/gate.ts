@@ -1,51 +1,31 @@
 /*
  * Keeps jobs from sending requests that the service refuses. Holds are rows, so that they outlive a restart and
- * `resume` can lift them. Their deadlines use the monotonic clock while the process lives, so that a jump of the wall
- * clock neither floods the service nor silences the bridge. A hold that a full disk keeps from being written is kept in
- * memory; after a crash the next refusal sets it again. The last answer to each flow is kept in memory only: after a
- * restart a hold keeps its scope until two flows have been answered again.
+ * `resume` can lift them.
  */
 
-import type { HoldReason } from "../database/hold-names.ts";
 import { loadWorkLeft } from "../health/work-left.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
-import { deleteHold, type HoldRow, loadHolds, loadHoldsOf, saveHold, saveHoldTimes } from "../pass/hold-rows.ts";
+import { deleteHold, type HoldRow, saveHold } from "../pass/hold-rows.ts";
 import {
-  CREDENTIALS_PROBE_MS,
   type HoldPlan,
   OF_FLOW_OR_AREA,
-  PAYMENT_PROBE_MS,
   planHold,
   RATE_LIMIT_DEFAULT_MS,
   REFUSED_PROBE_MS,
   scopeOfRefusal,
-  type Verdict,
 } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
 import { saveRefusedProbe } from "../pass/refused-probes.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
 import { flowOf, keyOf } from "./hold-key.ts";
-import { OwnWaits } from "./own-waits.ts";
 import { ProbeQueues } from "./probe-queues.ts";
-
-/** Reasons that block requests, each with the longest wait until a probe; null: only a person ends the hold. */
-const BLOCKING: Partial<Record<HoldReason, number | null>> = {
-  credentials: CREDENTIALS_PROBE_MS,
-  payment: PAYMENT_PROBE_MS,
-  "rate limit": RETRY_AFTER_MAX_MS,
-  refused: REFUSED_PROBE_MS,
-  unread: REFUSED_PROBE_MS,
-  unrestored: null,
-};
-
-/** Reasons whose holds of one area share the probes: any endpoint of the area may show that the service is well. */
-const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment"]);
+import { isShared, StandingHolds } from "./standing-holds.ts";
+import { Verdicts } from "./verdicts.ts";
 
 /** A job that left a probe to others asks again after so long. */
 const YIELDED_MS = 60_000;
@@ -59,25 +39,17 @@ export type Admission =
 
 export class HoldGate {
   readonly #context: JobContext;
-  /** Monotonic time of the next probe, by area and reason. */
-  readonly #probeAtMs = new Map<string, number>();
-  /**
-   * Monotonic time until which the service asked to wait, by hold; a shorter wait from another answer does not end it.
-   */
+  readonly #holds: StandingHolds;
+  readonly #verdicts = new Verdicts();
+  /** Monotonic time until which the service asked to wait, by hold; a shorter wait from another answer does not end it. */
   readonly #requestedUntilMs = new Map<string, number>();
-  /** Holds that could not be written. */
-  readonly #unsaved = new Map<string, HoldRow>();
-  readonly #own = new OwnWaits();
   readonly #queues: ProbeQueues;
   /** By hold: the flow that was refused since the hold's last probe began; that probe does not cover it. */
   readonly #refusedSince = new Map<string, { flow: string; row: HoldRow }>();
-  /** The last answer to each flow, by area and flow. */
-  readonly #verdicts = new Map<string, Verdict>();
-  /** Deadlines of the holds that existed at the start are set. */
-  #isCounting = false;
 
   constructor(context: JobContext) {
     this.#context = context;
+    this.#holds = new StandingHolds(context);
     this.#queues = new ProbeQueues(context);
   }
 
@@ -87,16 +59,16 @@ export class HoldGate {
    */
   async admit(areas: readonly string[], signal: AbortSignal): Promise<Admission> {
     const { store, clock } = this.#context;
-    this.#countFromStart();
-    await this.#bringBack(areas, signal);
+    this.#holds.countFromStart();
+    await this.#holds.bringBack(areas, signal);
     const due: { hold: HoldRow; windowMs: number }[] = [];
     let held: HoldRow | undefined;
     let leftMs = 0;
-    for (const { hold, windowMs } of this.#stopping(areas)) {
+    for (const { hold, windowMs } of this.#holds.stopping(areas)) {
       // All holds are checked, so that their waits run in parallel.
       if (this.#isWaiting(hold, windowMs, areas)) {
         held ??= hold;
-        leftMs = Math.max(leftMs, this.#leftOf(hold, windowMs));
+        leftMs = Math.max(leftMs, this.#holds.waitOf(hold, windowMs), YIELDED_MS);
       }
       // A probe that fails for another reason must not cost the longest wait; one that is refused as before sets it again.
       else {
@@ -111,49 +83,27 @@ export class HoldGate {
       this.#refusedSince.delete(keyOf(hold));
     }
     // In memory first: while the commit waits for the write lock, no other job may be let through.
-    for (const { hold, windowMs } of due) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs() + windowMs);
+    for (const { hold, windowMs } of due) this.#holds.postpone(hold, clock.monotonicMs() + windowMs);
     try {
       await commit(this.#context, signal, () => {
         for (const { hold, windowMs } of due) {
-          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + this.#storedMs(hold, windowMs)) });
+          saveHold(store, { ...hold, nextProbeAt: isoTime(clock.nowMs() + this.#holds.storedMs(hold, windowMs)) });
         }
       });
     } catch (error) {
       // A flow that was refused meanwhile keeps its wait.
       for (const { hold } of due)
-        if (!this.#refusedSince.has(keyOf(hold))) this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+        if (!this.#refusedSince.has(keyOf(hold))) this.#holds.postpone(hold, clock.monotonicMs());
       throw error;
     }
-    for (const { hold } of due) this.#unsaved.delete(keyOf(hold));
+    for (const { hold } of due) this.#holds.noteSaved(hold);
     return { state: "probe", holds: due.map(({ hold }) => hold) };
-  }
-
-  /**
-   * Stores a wait that is longer than the longest anew: the clock was ahead when it began. Otherwise each process would
-   * count from its own start.
-   */
-  async #bringBack(areas: readonly string[], signal: AbortSignal): Promise<void> {
-    const { store, clock } = this.#context;
-    const nowMs = clock.nowMs();
-    const now = isoTime(nowMs);
-    const ahead = this.#stopping(areas).flatMap(({ hold }) => {
-      const { since, nextProbeAt } = hold;
-      const windowMs = BLOCKING[hold.reason] ?? null;
-      if (windowMs === null || nextProbeAt === null || Date.parse(nextProbeAt) <= nowMs + windowMs) return [];
-      const waitMs = this.#waitOf(hold, nextProbeAt, windowMs);
-      // The probe of a hold that is due stores its next time.
-      return waitMs <= 0 ? [] : [{ ...hold, since: since > now ? now : since, nextProbeAt: isoTime(nowMs + waitMs) }];
-    });
-    if (ahead.length === 0) return;
-    await commit(this.#context, signal, () => {
-      for (const hold of ahead) saveHoldTimes(store, hold);
-    });
   }
 
   /** Whether a hold stops a job of these areas, due for a probe or not; its own name comes last. */
   isHeld(areas: readonly string[]): boolean {
     try {
-      return this.#stopping(areas).length > 0;
+      return this.#holds.stopping(areas).length > 0;
     } catch {
       // The pass itself reports that the database cannot be read.
       return true;
@@ -180,22 +130,23 @@ export class HoldGate {
     for (const hold of holds) {
       const key = keyOf(hold);
       const refused = this.#refusedSince.get(key);
-      const untilMs = this.#probeAtMs.get(key);
-      for (const map of [this.#probeAtMs, this.#refusedSince]) map.delete(key);
+      const untilMs = this.#holds.endWait(hold);
+      this.#refusedSince.delete(key);
       this.#queues.forget(hold);
-      this.#own.forget(hold);
       if (refused === undefined || untilMs === undefined) continue;
-      for (const map of [this.#requestedUntilMs, this.#unsaved]) map.delete(key);
-      for (const map of [this.#probeAtMs, this.#requestedUntilMs]) map.set(keyOf(ofFlow(refused)), untilMs);
+      this.#requestedUntilMs.delete(key);
+      this.#holds.noteSaved(hold);
+      this.#holds.postpone(ofFlow(refused), untilMs);
+      this.#requestedUntilMs.set(keyOf(ofFlow(refused)), untilMs);
     }
-    for (const { row, untilMs } of longer) this.#probeAtMs.set(keyOf(row), untilMs);
+    for (const { row, untilMs } of longer) this.#holds.postpone(row, untilMs);
     return holds;
   }
 
   /** Holds that are left of one of an area: of each flow whose own refusal asks for a longer wait. */
   #listLonger(hold: HoldRow): { row: HoldRow; untilMs: number }[] {
     const { clock } = this.#context;
-    return this.#own.of(hold).flatMap(({ flow, untilMs }) => {
+    return this.#holds.own.of(hold).flatMap(({ flow, untilMs }) => {
       const leftMs = untilMs - clock.monotonicMs();
       if (leftMs <= 0) return [];
       return [{ row: { ...ofFlow({ flow, row: hold }), nextProbeAt: isoTime(clock.nowMs() + leftMs) }, untilMs }];
@@ -208,19 +159,20 @@ export class HoldGate {
    */
   async endWaits(areas: readonly string[], signal: AbortSignal): Promise<void> {
     const over = areas
-      .flatMap((area) => this.#holdsOf(area))
-      .filter(({ reason, nextProbeAt }) => (BLOCKING[reason] ?? null) !== null && nextProbeAt !== null)
-      .filter((hold) => this.#waitOf(hold, hold.nextProbeAt ?? "", this.#windowOf(hold) ?? 0) <= 0)
+      .flatMap((area) => this.#holds.of(area))
+      .filter((hold) => this.#holds.waitOf(hold) <= 0)
       .filter((hold) => hold.reason === "rate limit" || this.#hasNothing(hold));
     if (over.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const hold of over) this.#end(hold);
     });
-    for (const hold of over) {
-      for (const map of [this.#probeAtMs, this.#unsaved]) map.delete(keyOf(hold));
-      this.#queues.forget(hold);
-      this.#own.forget(hold);
-    }
+    for (const hold of over) this.#forget(hold);
+  }
+
+  #forget(hold: HoldRow): void {
+    this.#holds.endWait(hold);
+    this.#holds.noteSaved(hold);
+    this.#queues.forget(hold);
   }
 
   #end(hold: HoldRow): void {
@@ -243,7 +195,7 @@ export class HoldGate {
       for (const hold of returned()) saveHold(store, hold);
     });
     for (const hold of returned()) {
-      this.#probeAtMs.set(keyOf(hold), clock.monotonicMs());
+      this.#holds.postpone(hold, clock.monotonicMs());
       this.#queues.noteUnused(hold, areas);
     }
   }
@@ -253,23 +205,15 @@ export class HoldGate {
     const flow = flowOf(areas);
     const plan = planHold(error, flow);
     if (plan === undefined || !OF_FLOW_OR_AREA.has(plan.reason) || !(error instanceof ServiceError)) return plan;
-    this.#note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
+    this.#verdicts.note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
     if (plan.scope === "flow") return plan;
-    const verdicts = [...this.#verdicts.entries()].flatMap(([key, verdict]) =>
-      key.startsWith(`${error.area}\n`) ? [verdict] : [],
-    );
-    const standing = this.#holdsOf(flow).find(({ reason }) => reason === plan.reason)?.scope;
-    return planHold(error, flow, scopeOfRefusal(flow, verdicts, standing));
+    const standing = this.#holds.of(flow).find(({ reason }) => reason === plan.reason)?.scope;
+    return planHold(error, flow, scopeOfRefusal(flow, this.#verdicts.of(error.area), standing));
   }
 
   /** Records that a pass which sent requests, and began at this monotonic time, has succeeded. */
   noteAccepted(areas: readonly string[], beganMs: number): void {
-    this.#note(areas, { isAccepted: true, atMs: beganMs });
-  }
-
-  #note(areas: readonly string[], verdict: Omit<Verdict, "flow">): void {
-    const flow = flowOf(areas);
-    this.#verdicts.set(`${areas[0] ?? flow}\n${flow}`, { flow, ...verdict });
+    this.#verdicts.note(areas, { isAccepted: true, atMs: beganMs });
   }
 
   /**
@@ -287,14 +231,14 @@ export class HoldGate {
     const key = keyOf(plan);
     // An answer about one order says nothing about the area, and ends no hold of it.
     const isOfOrder = error instanceof ServiceError && error.target === "order";
-    const replaced = isOfOrder ? [] : this.#replacedBy(plan, areas);
+    const replaced = isOfOrder ? [] : this.#holds.replacedBy(plan, areas);
     const isProbeRefused =
       plan.scope === "area" &&
-      this.#holdsOf(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
+      this.#holds.of(plan.area).some(({ reason, scope }) => reason === plan.reason && scope === "area");
     if (plan.probeAfterMs !== null && isShared(plan))
-      this.#own.set(plan, areas, clock.monotonicMs() + plan.probeAfterMs);
+      this.#holds.own.set(plan, areas, clock.monotonicMs() + plan.probeAfterMs);
     const probeAfterMs =
-      plan.probeAfterMs === null ? null : Math.min(plan.probeAfterMs, this.#windowOf(plan) ?? plan.probeAfterMs);
+      plan.probeAfterMs === null ? null : Math.min(plan.probeAfterMs, this.#holds.windowOf(plan) ?? plan.probeAfterMs);
     const waitMs =
       probeAfterMs === null
         ? null
@@ -303,144 +247,44 @@ export class HoldGate {
       area: plan.area,
       reason: plan.reason,
       since: [isoTime(now), ...(plan.scope === "area" ? replaced : []).map(({ since }) => since)].sort()[0] ?? "",
-      nextProbeAt: waitMs === null ? null : isoTime(now + this.#storedMs(plan, waitMs)),
+      nextProbeAt: waitMs === null ? null : isoTime(now + this.#holds.storedMs(plan, waitMs)),
       detail: withTexts(describeFailure(error), client.hideSecrets),
       scope: plan.scope,
     };
-    for (const hold of replaced) {
-      this.#probeAtMs.delete(keyOf(hold));
-      this.#unsaved.delete(keyOf(hold));
-      this.#queues.forget(hold);
-      this.#own.forget(hold);
-    }
+    for (const hold of replaced) this.#forget(hold);
     if (isProbeRefused) this.#queues.noteRefused(plan, areas);
     else this.#queues.forget(plan);
     if (waitMs !== null) {
-      this.#probeAtMs.set(key, clock.monotonicMs() + waitMs);
+      this.#holds.postpone(plan, clock.monotonicMs() + waitMs);
       this.#requestedUntilMs.set(key, clock.monotonicMs() + waitMs);
     }
     this.#refusedSince.set(key, { flow: flowOf(areas), row });
-    this.#unsaved.set(key, { ...row, since: this.#unsaved.get(key)?.since ?? row.since });
+    this.#holds.keepUnsaved(row);
     try {
       await commit(this.#context, signal, () => {
         for (const hold of replaced) deleteHold(store, hold.area, hold.reason);
         saveHold(store, row);
         saveRefusedProbe(store, row, isProbeRefused ? flowOf(areas) : undefined);
       });
-      this.#unsaved.delete(key);
+      this.#holds.noteSaved(row);
     } catch {
       log.debug({ area: row.area, reason: row.reason }, "The hold could not be written and is kept in memory.");
     }
     // One of the area may be probed sooner from now on.
-    for (const hold of this.#holdsOf(areas[0] ?? plan.area))
-      if (isShared(hold) && hold.nextProbeAt !== null) this.#waitOf(hold, hold.nextProbeAt, this.#windowOf(hold) ?? 0);
+    for (const hold of this.#holds.of(areas[0] ?? plan.area)) if (isShared(hold)) this.#holds.waitOf(hold);
     return row;
-  }
-
-  /** Deadlines from before a restart run from the restart on, even where no request is due yet. */
-  #countFromStart(): void {
-    if (this.#isCounting) return;
-    for (const hold of loadHolds(this.#context.store)) {
-      const windowMs = BLOCKING[hold.reason] ?? null;
-      if (windowMs !== null && hold.nextProbeAt !== null) this.#waitOf(hold, hold.nextProbeAt, windowMs);
-    }
-    this.#isCounting = true;
-  }
-
-  /** Holds of the same reason that a new hold replaces: those of its flows, or the one of the whole area. */
-  #replacedBy({ area, scope, reason }: HoldPlan, areas: readonly string[]): HoldRow[] {
-    const isSame = (hold: HoldRow) => hold.reason === reason && hold.area !== area && !this.#isRequestedWait(hold);
-    if (scope === "flow")
-      return this.#holdsOf(areas[0] ?? area).filter((hold) => isSame(hold) && hold.scope === "area");
-    const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
-    return flows.flatMap((flow) => this.#holdsOf(flow)).filter((hold) => isSame(hold) && hold.scope === "flow");
-  }
-
-  /** Whether the service asked for this wait and it is not over; then no other hold replaces it. */
-  #isRequestedWait(hold: HoldRow): boolean {
-    if (hold.reason !== "rate limit" || hold.nextProbeAt === null) return false;
-    return this.#waitOf(hold, hold.nextProbeAt, RETRY_AFTER_MAX_MS) > 0;
-  }
-
-  /** How long a held job waits; one that leaves a probe to others asks again soon. */
-  #leftOf(hold: HoldRow, windowMs: number | null): number {
-    if (windowMs === null || hold.nextProbeAt === null) return Number.POSITIVE_INFINITY;
-    return Math.max(this.#waitOf(hold, hold.nextProbeAt, windowMs), YIELDED_MS);
   }
 
   #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
     if (windowMs === null || hold.nextProbeAt === null) return true;
-    const waitMs = this.#waitOf(hold, hold.nextProbeAt, windowMs);
-    const isOwn = this.#own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
+    const waitMs = this.#holds.waitOf(hold, windowMs);
+    const isOwn = this.#holds.own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
     // Where each pass is a process of its own, the time of day says how long nobody has taken the probe.
     const dueMs = Math.min(waitMs, Date.parse(hold.nextProbeAt) - this.#context.clock.nowMs());
     const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, dueMs);
     if (isWaiting) this.#queues.noteWaiting(hold, areas);
     return isWaiting;
   }
-
-  /** The holds that stop a job of these areas, with the time between two probes; null: only a person ends the hold. */
-  #stopping(areas: readonly string[]): { hold: HoldRow; windowMs: number | null }[] {
-    return areas
-      .flatMap((area) => this.#holdsOf(area))
-      .flatMap((hold) => {
-        const windowMs = this.#windowOf(hold);
-        // `orders` is both an area and the flow that pulls: a hold of that flow does not hold the area's other flows.
-        const isOther = hold.scope === "flow" && hold.area !== areas.at(-1);
-        return windowMs === undefined || isOther ? [] : [{ hold, windowMs }];
-      });
-  }
-
-  /**
-   * The longest wait until a probe: of a hold of a whole area, the shortest of those that its endpoints are refused with.
-   * One refusal with a longer wait would otherwise keep the others from being tried.
-   */
-  #windowOf({ area, scope, reason }: Pick<HoldRow, "area" | "scope" | "reason">): number | null | undefined {
-    const own = BLOCKING[reason];
-    if (!isShared({ scope, reason }) || own === undefined || own === null) return own;
-    // After a restart it is not known which endpoint it is of.
-    if (this.#own.of({ area, reason }).length === 0) return own;
-    const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
-    const standing = [...new Set([area, ...flows])].flatMap((each) => this.#holdsOf(each));
-    const windows = standing.flatMap((hold) => (SHARED.has(hold.reason) ? [BLOCKING[hold.reason] ?? own] : []));
-    return Math.min(own, ...windows);
-  }
-
-  /** What is saved is the longest wait of an endpoint, which counts after a restart. */
-  #storedMs(hold: Pick<HoldRow, "area" | "reason">, waitMs: number): number {
-    const nowMs = this.#context.clock.monotonicMs();
-    return Math.max(waitMs, ...this.#own.of(hold).map(({ untilMs }) => untilMs - nowMs));
-  }
-
-  #holdsOf(area: string): HoldRow[] {
-    const rows = loadHoldsOf(this.#context.store, area);
-    const unsaved = [...this.#unsaved.values()].filter(
-      (hold) => hold.area === area && rows.every(({ reason }) => reason !== hold.reason),
-    );
-    return [...rows, ...unsaved];
-  }
-
-  #waitOf(hold: HoldRow, nextProbeAt: string, windowMs: number): number {
-    const { clock } = this.#context;
-    const key = keyOf(hold);
-    let probeAt = this.#probeAtMs.get(key);
-    // Another endpoint was refused since, with a shorter wait.
-    if (probeAt !== undefined && isShared(hold) && probeAt - clock.monotonicMs() > windowMs) {
-      probeAt = clock.monotonicMs() + windowMs;
-      this.#probeAtMs.set(key, probeAt);
-    }
-    if (probeAt === undefined) {
-      // Set by another process or before a restart: only the wall clock is available, and it may be wrong by years.
-      const leftMs = Math.min(Math.max(Date.parse(nextProbeAt) - clock.nowMs(), 0), windowMs);
-      probeAt = clock.monotonicMs() + leftMs;
-      this.#probeAtMs.set(key, probeAt);
-    }
-    return probeAt - clock.monotonicMs();
-  }
-}
-
-function isShared({ scope, reason }: Pick<HoldRow, "scope" | "reason">): boolean {
-  return scope === "area" && SHARED.has(reason);
 }
 
 function ofFlow({ flow, row }: { flow: string; row: HoldRow }): HoldRow {
