@@ -48,6 +48,7 @@ const PASSING = [
   "served_again",
   "repeated_batches",
   "read_pages",
+  "orders_behind",
 ] as const;
 
 interface Left {

@@ -50,6 +50,7 @@ type JsonKey =
   | "elsewhere"
   | "accounts"
   | "backfill"
+  | "orders_behind"
   | "look_back"
   | "unanswered"
   | "journal_mark"

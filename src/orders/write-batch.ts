@@ -27,6 +27,7 @@ import { commit } from "../pass/commit.ts";
 import { firstPosition } from "../pass/first-position.ts";
 import { deleteHold } from "../pass/hold-rows.ts";
 import type { JobContext } from "../pass/job.ts";
+import { noteNewOrder } from "../pass/orders-behind.ts";
 import { loadNewestTimestamp, loadWatermark, saveWatermark, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { readInTurns } from "../pass/read-in-turns.ts";
 import { saveMatchedPaths } from "../records/check-paths.ts";
@@ -236,6 +237,7 @@ export class BatchWriter {
     const isNew = before.isNew && results.every(isOfNew);
     // A batch of which no record could be read may hold known orders alone.
     const hasCreated = before.hasCreated || results.includes("created");
+    if (results.includes("created")) noteNewOrder(this.#context, rules.plan.timezone);
     if (isLast && isPartial && unread !== undefined) deleteUnread(store, unread.id);
     const isNewer = mayBeNewer && (isPartial ? results.some(isKept) : known !== undefined && hasNews(known, results));
     if (isNewer && known !== undefined && !isPartial) reopenBatch(store, known.id, read.orderIds);

@@ -10,6 +10,7 @@ import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import { asksAllToWait, stopsPass } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
+import { findBehind, moveBehind } from "../pass/orders-behind.ts";
 import { hasPulled, loadWatermark, SWEEP_STREAM, UPDATES_STREAM } from "../pass/position-rows.ts";
 import { loadCompleteAt } from "../pass/runs.ts";
 import { asError } from "../platform/errors.ts";
@@ -18,6 +19,7 @@ import { forgetUnstoredChanges } from "../records/unstored-records.ts";
 import { loadCut } from "./cuts/cut-rows.ts";
 import { FindCutChanges } from "./cuts/find-cut-changes.ts";
 import { type Found, planCut } from "./cuts/plan-cut.ts";
+import { BACKFILL, requestBackfill } from "./looks/backfill.ts";
 import { isLookBackDue, requestLookBack } from "./looks/look-back.ts";
 import { planAhead } from "./looks/look-near.ts";
 import { LookOther } from "./looks/look-other.ts";
@@ -238,11 +240,17 @@ export class FollowUpdates implements Job {
     return agoMs >= 0 && agoMs < wideOverlapMs ? Math.ceil(agoMs) : wideOverlapMs;
   }
 
-  /** Requests the changes again that named no order. */
+  /** Requests the changes again that named no order, and those that bear times from before the position. */
   async #lookBack(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
-    if (!isLookBackDue(store, clock.nowMs())) return;
-    await commit(this.#context, signal, () => requestLookBack(store, isoTime(clock.nowMs())));
+    const nowMs = clock.nowMs();
+    if (isLookBackDue(store, nowMs)) await commit(this.#context, signal, () => requestLookBack(store, isoTime(nowMs)));
+    const from = findBehind(store, nowMs, this.#options.follow.overlapMs);
+    if (from === undefined || BACKFILL.load(store) !== undefined) return;
+    await commit(this.#context, signal, () => {
+      requestBackfill(store, from, { isOwn: true });
+      moveBehind(store, nowMs);
+    });
   }
 
   /**

@@ -229,3 +229,42 @@ describe("the watermark", () => {
     }
   });
 });
+
+describe("times that were set back by some hours, as by another time zone", () => {
+  const HOUR_MS = 3_600_000;
+  const start = async (byMs: number) => {
+    const test = await startFollowed(3, { service: { dateHeader: false } });
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll();
+    test.sandbox.service.setOptions({ clockOffsetMs: -byMs });
+    test.change(test.ids[1]!, { status: "cancelled" });
+    test.sandbox.service.createOrder();
+    await test.run("orders");
+    return test;
+  };
+
+  it("hide no change once a new order has shown them", async () => {
+    const test = await start(3 * HOUR_MS);
+    for (let polls = 0; polls < 3; polls++) await test.poll();
+    expect(test.statusOf(test.ids[1]!).status).toBe("cancelled");
+    test.change(test.ids[2]!, { status: "cancelled" });
+    for (let polls = 0; polls < 25; polls++) await test.poll();
+    expect(test.statusOf(test.ids[2]!).status).toBe("cancelled");
+  });
+
+  itWhole.each([
+    ["of an order that has waited for a minute", 60_000],
+    ["of an order that has waited for days", 72 * HOUR_MS],
+  ])("are requested again for a day, and not because %s", async (_, byMs) => {
+    const test = await start(byMs);
+    await test.poll();
+    expect(test.rows("SELECT * FROM meta WHERE key = 'orders_behind'")).toEqual([]);
+  });
+
+  itWhole("are requested again for a day after the last of these orders", async () => {
+    const test = await start(3 * HOUR_MS);
+    await test.poll(25 * HOUR_MS);
+    await test.poll();
+    expect(test.rows("SELECT * FROM meta WHERE key = 'orders_behind'")).toEqual([]);
+  });
+});
