@@ -141,17 +141,19 @@ export function forgetPassing(to: Store): void {
 /**
  * Holds feeds whose source could not be brought over until a person decides: what the ERP has sold since must not be
  * sold again.
+ * @param missing names of tables; `all` where nothing was brought over
  */
 export function holdFeeds(
   to: Store,
   imports: Readonly<Record<FeedName, FeedSource>>,
-  { missing, at }: { missing: ReadonlySet<string>; at: string },
+  { missing, at }: { missing: ReadonlySet<string> | "all"; at: string },
 ): Message[] {
   return FEED_NAMES.flatMap((feed) => {
     const { path, table, query, file } = imports[feed];
     if (path === null || file !== null) return [];
     const tables = [table, ...tablesReadBy(to, query ?? `SELECT * FROM ${quoteName(table)}`)];
-    const found = [...missing].filter((name) => tables.some((each) => each.toLowerCase() === name.toLowerCase()));
+    const isRead = (name: string) => tables.some((each) => each.toLowerCase() === name.toLowerCase());
+    const found = missing === "all" ? [table] : [...missing].filter(isRead);
     if (found.length === 0) return [];
     const detail = m.restore.feedUnrestored({ feed, tables: found.sort() });
     to.write(() => saveHold(to, { area: feed, reason: "unrestored", since: at, nextProbeAt: null, detail }));

@@ -258,7 +258,8 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (gap !== null && !isWhole) reportGap(store, gap, at);
   // Copies of the replaced file's timeline may have what this one lacks, as long as that hold stands.
   else if (gap !== null) store.write(() => beginTimeline(store));
-  const missing = new Set([...report.damaged].filter(isErps));
+  const isLost = replaced.state !== "there" && options.isFollowedByMirror !== true;
+  const missing = isLost ? "all" : new Set([...report.damaged].filter(isErps));
   report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
   if (!hasOurs) {
     if (lack.length > 0 || !areFeedsWhole(replaced, report)) markAcknowledgedUnknown(store, m.restore.wasRestored);

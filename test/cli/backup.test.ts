@@ -112,6 +112,7 @@ describe("erp-bridge restore", PATIENT, () => {
     const synced = await shop.command("sync", "orders", "updates");
     expect(synced.out).not.toMatch(/failed|held:/);
     await shop.command("resume", "orders");
+    await shop.command("resume", "stocks", "--hold", "unrestored");
     expect(shop.rows("SELECT * FROM holds")).toEqual([]);
   });
 
