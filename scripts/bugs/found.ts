@@ -67,6 +67,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "what a record of an answer lacks overlooked",
+      "src/service/outcome/usual-reports.ts",
+      "if (word.endsWith(HOLDS_NOT)) return memberTimes >= USUAL_TIMES;",
+      "if (word.endsWith(HOLDS_NOT)) return false;",
+    ),
+    draws: { forms: { importAnswer: ["bare", "results"] }, step: { do: "leave out" } },
+  },
+  {
+    ...one(
       "another number of a record overlooked",
       REPORTS,
       "return sent === undefined || said === undefined || sent === said ?",

@@ -140,7 +140,7 @@ export const SAYS_AS_USUAL = ["taken", "ignored", "all or none"] as const;
 export const SAYS_PLAINLY = ["number", "words", "rows"] as const;
 
 /** Forms that report it in a sentence or with a value that no list of words contains; former answers show what is usual. */
-export const SAYS_OTHERWISE = ["sentence", "flags", "ids"] as const;
+export const SAYS_OTHERWISE = ["sentence", "flags", "ids", "results", "codes", "bare"] as const;
 
 /** Fields beside a list of the newest changes that omits others. */
 export const COUNTS = ["none", "total", "link"] as const;

@@ -230,6 +230,14 @@ export class ImportedFeeds {
         return JSON.stringify({ items: records.map(({ sku, problem }) => ({ [name]: sku, exists: !problem })) });
       case "ids":
         return JSON.stringify({ items: records.map(({ sku, problem }) => ({ [name]: sku, id: problem ? null : 7 })) });
+      case "results":
+        return JSON.stringify({
+          items: records.map(({ sku, problem }) => ({ [name]: sku, result: problem ? null : "ok" })),
+        });
+      case "codes":
+        return JSON.stringify({ items: records.map(({ sku, problem }) => ({ [name]: sku, res: problem ? -1 : 0 })) });
+      case "bare":
+        return `{"items":[${records.map(({ sku, problem, text }) => (problem ? JSON.stringify({ [name]: sku }) : text)).join(",")}]}`;
       case "by-key":
         return JSON.stringify(
           Object.fromEntries(records.map(({ sku, problem }) => [sku, problem === undefined ? "OK" : "NOT_FOUND"])),

@@ -54,6 +54,9 @@ const IMPORT_ANSWER = z.enum([
   "sentence",
   "flags",
   "ids",
+  "results",
+  "codes",
+  "bare",
 ]);
 
 /** The shape of order records. */
@@ -294,8 +297,8 @@ const OPTIONS = group({
    * `good`: how many were accepted, beside the number of all; `taken`: how many were received and accepted; `ignored`:
    * how many were not accepted; `all or none`: as `taken`, for a request that is accepted as a whole or not at all;
    * `number`, `words`, `rows`: how many were accepted, as a number alone, at the end of a text, and under a name without
-   * a meaning; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`: a list of all, with `exists`,
-   * and with an id or `null`.
+   * a meaning; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`, `results`, `codes`, `bare`: a list of
+   * all, with `exists`, an id or `null`, "ok" or `null`, 0 or -1, and the values that were taken or none.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**

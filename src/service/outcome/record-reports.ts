@@ -85,7 +85,7 @@ class ReportReader {
   readonly #names: NamedRecords;
   readonly #records = new Map<number, Record<string, unknown>>();
   /** What names a record beside its key, by place. */
-  readonly #elements = new Map<string, { index: number; element: object }[]>();
+  readonly #elements = new Map<string, { index: number; members: ReadonlyMap<string, unknown> }[]>();
   /** How often a record was named. */
   #times = 0;
 
@@ -109,9 +109,12 @@ class ReportReader {
   /** @param usual members that held for all records of former answers */
   compareMembers(usual: readonly string[]): void {
     for (const [place, named] of this.#elements) {
-      const names = [...new Set(named.flatMap(({ element }) => Object.keys(element)))].slice(0, MEMBERS_MAX);
+      const names = [...new Set(named.flatMap(({ members }) => [...members.keys()]))].slice(0, MEMBERS_MAX);
       const compared = (name: string) =>
-        named.map(({ index, element }) => ({ index, holds: holdsOf(element, name, this.#recordAt(index)) }));
+        named.map(({ index, members }) => {
+          const { key = [] } = this.#sent[index] ?? {};
+          return { index, holds: holdsOf(name, members.get(name), { key, record: this.#recordAt(index) }) };
+        });
       for (const name of names) {
         const all = compared(name);
         if (!all.every(({ holds }) => holds === "yes" || holds === "maybe")) continue;
@@ -210,7 +213,10 @@ class ReportReader {
       verdictOf(place, { name, value, sent: this.#sent[index] }),
     );
     const record = this.#recordAt(index);
-    this.#elements.set(place, [...(this.#elements.get(place) ?? []), { index, element }]);
+    this.#elements.set(place, [
+      ...(this.#elements.get(place) ?? []),
+      { index, members: new Map(membersOf(element, 0)) },
+    ]);
     return [place, ...verdicts, ...flagsIn(place, element, record), ...repeatsIn(place, element, record)];
   }
 
@@ -226,17 +232,30 @@ function memberWord(place: string, name: string, suffix: string): string {
   return place + name.slice(0, Math.max(0, WORD_MAX - place.length - HOLDS_NOT.length)) + suffix;
 }
 
+/** Also those of an object below, by a path. */
+function membersOf(element: object, depth: number): [name: string, value: unknown][] {
+  return Object.entries(element).flatMap(([name, value]) =>
+    isObject(value) && depth < 1
+      ? membersOf(value, depth + 1).map(([below, each]): [string, unknown] => [`${name}.${below}`, each])
+      : [[name, value]],
+  );
+}
+
 /**
  * Whether a member of what names a record repeats a number of it, or says yes. `maybe`: a small number, which may do so by
- * chance; `less`: one that is smaller than a number of the record.
+ * chance; `other`: one that is smaller than a number of the record, or its key.
  */
-function holdsOf(element: object, name: string, record: object): "yes" | "maybe" | "less" | "no" {
-  const value: unknown = (element as Readonly<Record<string, unknown>>)[name];
-  if (isYes(bareName(name), value)) return "yes";
+function holdsOf(
+  name: string,
+  value: unknown,
+  { key, record }: { key: readonly string[]; record: object },
+): "yes" | "maybe" | "other" | "no" {
+  if (isYes(bareName(name.split(".").at(-1) ?? ""), value)) return "yes";
+  if (isScalar(value) && key.includes(String(value))) return "other";
   const number = numberOf(value);
   const sent = numbersIn(record, 0);
   if (number === undefined || !sent.includes(number))
-    return number !== undefined && number < Math.max(...sent) ? "less" : "no";
+    return number !== undefined && number < Math.max(...sent) ? "other" : "no";
   return Math.abs(number) > SMALL_MAX ? "yes" : "maybe";
 }
 

@@ -98,6 +98,7 @@ describe("what an answer says of one record of the request", () => {
     [{ items: both({ quantity: 3 }) }, { items: [said("A-1", { quantity: 3 }), said("B-2", {})] }],
     [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "ok" }), said("B-2", { result: null })] }],
     [{ items: both({ result: "ok" }) }, { items: [said("A-1", { result: "saved" }), said("B-2", {})] }],
+    [{ items: both({ level: { left: 5 } }) }, { items: [said("A-1", { level: { left: 5 } }), said("B-2", {})] }],
     // As many as were sent of it.
     [{ items: both({ status: 1 }) }, { items: [said("A-1", { status: 1 }), said("B-2", { status: 3 })] }],
     [{ items: both({ res: 0 }) }, { items: [said("A-1", { res: 0 }), said("B-2", { res: -1 })] }],
@@ -135,6 +136,12 @@ describe("what an answer says of one record of the request", () => {
     ],
   ])("is nothing new where it means the same: %j, %j", (usual, answer) => {
     expect(oddKeys(usual, answer)).toEqual([]);
+  });
+
+  it("is nothing new of a key that is no number, where those before were", () => {
+    const numbered = [record("000042"), record("000043")];
+    const usual = usualOf({ items: [{ sku: "000042" }, { sku: "000043" }] }, numbered);
+    expect(findOdd(usual, readSaid({ items: both({}) }, SENT, usual))).toEqual([]);
   });
 
   it.each<[usual: unknown, answer: unknown]>([
