@@ -253,6 +253,30 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "src/service/outcome/answer-counts.ts",
     ),
     tested(
+      "test/feeds/lacking-changes.test.ts",
+      "a count of changes is right whatever the site has",
+      { of: "read", does: "return {};" },
+      "src/feeds/send/lacking-changes.ts",
+    ),
+    tested(
+      "test/feeds/lacking-changes.test.ts",
+      "a newer value that is counted shows that other records were taken",
+      { in: "#saveUsual", find: "!lacking.has(row)", replace: "row.id > 0" },
+      "src/feeds/send/send-request.ts",
+    ),
+    tested(
+      "test/feeds/lacking-changes.test.ts",
+      "a site that changes by itself goes on lacking changes",
+      { of: "learnLack", does: "return learned;" },
+      "src/service/outcome/answer-counts.ts",
+    ),
+    tested(
+      "test/feeds/lacking-changes.test.ts",
+      "what was accepted before a count was known to be of records does not go again",
+      { of: "findShortSince", does: "return undefined;" },
+      "src/service/outcome/answer-counts.ts",
+    ),
+    tested(
       "test/feeds/counted-short.test.ts",
       "a count of none always says that nothing has changed",
       { of: "isSame", does: "return true;" },

@@ -61,6 +61,7 @@ type JsonKey =
   | "other_form"
   | "replaced_orders"
   | "failed_requests"
+  | "lacking_changes"
   | "feed_tables"
   | "guard_shown"
   | "told"

@@ -13,12 +13,17 @@ import {
   type AnswerCounts,
   type CountedOtherwise,
   countsChanges,
+  type FewChanges,
   findExcessCount,
+  findFewChanges,
   findShortCount,
+  findShortSince,
+  isEqualOften,
   type LearnedCounts,
   learnCountOfChanges,
   learnCountOfTaken,
   learnCounts,
+  learnLack,
 } from "../service/outcome/answer-counts.ts";
 import { formOf, withShown } from "../service/outcome/answer-form.ts";
 import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
@@ -114,6 +119,7 @@ export class AnswerForms {
 
   /**
    * @param sent the records of the request: the answer is also read record by record
+   * @param isShort whether a count shows that it is no acceptance, whatever the counts usually are
    * @param isBrief of its one record only words of the outcome are compared: messages and codes may differ with each answer
    * @param shown the status of the order in the answer, if it differs from the one that was sent
    */
@@ -124,12 +130,13 @@ export class AnswerForms {
     {
       sent,
       shown,
+      isShort = false,
       isBrief = false,
-    }: { sent?: readonly SentRecord[]; shown?: string | undefined; isBrief?: boolean } = {},
+    }: { sent?: readonly SentRecord[]; shown?: string | undefined; isShort?: boolean; isBrief?: boolean } = {},
   ): JudgedAnswer {
     const learned = this.#learned;
     const { unknown, ...plain } = acceptance;
-    const isOfChanges = unknown?.why === "counts" && countsChanges(this.#counts);
+    const isOfChanges = !isShort && unknown?.why === "counts" && countsChanges(this.#counts);
     const read = { ...(isOfChanges ? plain : acceptance), size: sent?.length };
     const { records = NOTHING_SAID } = learned;
     const withoutOwn = formOf(body, read);
@@ -156,14 +163,37 @@ export class AnswerForms {
     return findShortCount(this.#counts, counts, sent);
   }
 
+  /** The count of changes that is lower than the number of records sent. */
+  findFewChanges(counts: AnswerCounts, size: number): FewChanges | undefined {
+    return findFewChanges(this.#counts, counts, size);
+  }
+
+  /** Whether a count was equal to the number of records so often that fewer of it mean something. */
+  isEqualOften(name: string): boolean {
+    return isEqualOften(this.#counts[name]);
+  }
+
   /** The count in the answer that is higher than the number of records sent. */
   findExcess(counts: AnswerCounts, size: number): CountedOtherwise | undefined {
     return findExcessCount(this.#counts, counts, size);
   }
 
-  /** Inside the transaction that settles the request as accepted in full. */
-  saveCounts(counts: AnswerCounts, size: number): void {
-    COUNTS.save(this.#context.store, this.#endpoint, learnCounts(this.#counts, counts, size));
+  /**
+   * Inside the transaction that settles the request as accepted in full.
+   * @param at when it was answered, where what was accepted can be sent again
+   * @returns since when the outcome of acceptances is unknown, because a count is now known to be of records
+   */
+  saveCounts(counts: AnswerCounts, size: number, at?: string): string | undefined {
+    const before = this.#counts;
+    const after = learnCounts(before, counts, size, at);
+    if (after === before) return undefined;
+    COUNTS.save(this.#context.store, this.#endpoint, after);
+    return findShortSince(before, after);
+  }
+
+  /** Inside the transaction that settles a request of which fewer changes were counted than there were. */
+  saveLack(name: string): void {
+    COUNTS.save(this.#context.store, this.#endpoint, learnLack(this.#counts, name));
   }
 
   /** Inside a transaction: notes whether the endpoint counts changed records, or all accepted ones. */

@@ -114,7 +114,7 @@ export class CountProbe {
 }
 
 /** Whether the service has counted only a part of a request with these rows. */
-function isPartOfShort({ short }: SendPass, rows: readonly OutboxRow[]): boolean {
+export function isPartOfShort({ short }: SendPass, rows: readonly OutboxRow[]): boolean {
   return rows.length > 0 && rows.every(({ id }) => short.has(id));
 }
 

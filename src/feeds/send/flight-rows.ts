@@ -2,6 +2,7 @@
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { changeSome, idsOf, isAny, type OutboxRow, UNKNOWN_OUTCOME } from "../feed-outbox.ts";
+import { sameKey } from "../feed-rows.ts";
 import { RETRY_LONGEST_MS } from "./refusal-trial.ts";
 
 const RETRY_SOON_MS = 3_600_000;
@@ -78,4 +79,25 @@ export function hasUnknownOutcome(store: Store, rules: FeedRules): boolean {
 export function loadUnknownOutcomes(store: Store, rules: FeedRules, limit: number): number[] {
   const sql = `SELECT id ${UNKNOWN_OUTCOME} AND state <> 'refused' AND doubt_until_ms > 0 LIMIT ?`;
   return store.prepare<number>(sql).pluck().all(rules.feedId, limit);
+}
+
+/**
+ * The acknowledged records of these rows in flight that are not the ones sent, by id: only where the acknowledgement counts, and
+ * is not of a deleted row.
+ */
+export function loadSentOtherwise(
+  store: Store,
+  rules: FeedRules,
+  rows: readonly Pick<OutboxRow, "id">[],
+): ReadonlyMap<number, string> {
+  if (rows.length === 0) return new Map();
+  const found = store
+    .prepare<{ id: number; record: string }>(
+      `SELECT o.id, s.record FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value
+         CROSS JOIN feeds f ON f.feed_id = @feed CROSS JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "o")}
+       WHERE s.epoch = f.epoch AND s.gone = 0 AND s.record <> o.doubt_record AND f.open_tables = 0
+         AND (f.doubt_since IS NULL OR s.sent_at < f.doubt_since)`,
+    )
+    .all({ feed: rules.feedId, ids: idsOf(rows) });
+  return new Map(found.map(({ id, record }) => [id, record]));
 }

@@ -194,9 +194,13 @@ export function planParts<R extends Sent>(rows: readonly R[], outageUntilMs: num
 }
 
 /** Rows that have changed since come first: a service that counts only changes shows by them what it accepts. */
-function inParts<R extends Sent>(rows: readonly R[]): R[][] {
+export function inParts<R extends Sent>(rows: readonly R[]): R[][] {
   const isSame = ({ record, flightRecord }: R) => Number(record === flightRecord);
   const all = rows.toSorted((a, b) => isSame(a) - isSame(b));
-  const size = Math.ceil(all.length / PARTS_MAX);
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size));
+  return inChunks(all, Math.ceil(all.length / PARTS_MAX));
+}
+
+export function inChunks<R>(rows: readonly R[], size: number): R[][] {
+  if (rows.length === 0) return [];
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, at) => rows.slice(at * size, (at + 1) * size));
 }

@@ -28,6 +28,8 @@ export interface SendPass extends FeedPass {
   readonly divided: Map<string, { name: string; taken: number; counted: number; left: number }>;
   /** Ids of rows in requests with a count of 0, while it is unknown whether that means unchanged. */
   readonly undecided: Set<number>;
+  /** Parts of requests with fewer counted changes than there were, which go once more after all others. */
+  readonly late: Set<string>;
   /** The last accepted record: sent again at once, it changes nothing. */
   lastAccepted: Entry | undefined;
   lastRefused: Refused | undefined;
@@ -59,8 +61,11 @@ export type Refused = Refusal & {
   body?: Buffer | undefined;
 };
 
-/** A count smaller than the number of sent records. `isEarly`: of a half, before the other one was sent. */
-export type Short = CountedOtherwise & { isEarly?: boolean };
+/**
+ * A count smaller than the number of sent records. `isEarly`: of a part, before the others were sent. `parts`: the rows are sent
+ * again at once, so many in a request.
+ */
+export type Short = CountedOtherwise & { isEarly?: boolean; parts?: number };
 
 /** The counts of an answer, and the number of records that were not refused by name. */
 export interface Counted {
@@ -68,4 +73,6 @@ export interface Counted {
   size: number;
   /** The answer has a word for success. */
   isYes: boolean;
+  /** When it was received. */
+  at: string;
 }

@@ -3,6 +3,7 @@
  * unknown part. After a crash each row is still acknowledged, in flight, refused or waiting.
  */
 
+import type { Message } from "../../messages/message.ts";
 import { m } from "../../messages/messages.ts";
 import { AnswerForms, type JudgedAnswer, type Learned, unknownForm } from "../../pass/answer-forms.ts";
 import { commit } from "../../pass/commit.ts";
@@ -25,9 +26,10 @@ import { loadKnownKeys, type OutboxRow, saveAcceptance, saveAcknowledged } from 
 import { saveOpenTables } from "../feed-rows.ts";
 import { namesOf } from "../record-identity.ts";
 import { referenceOf } from "../row-reference.ts";
-import { CountProbe } from "./count-probe.ts";
+import { CountProbe, isPartOfShort } from "./count-probe.ts";
 import { hasUnknownOutcome, loadUnknownOutcomes } from "./flight-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
+import { LackingChanges, type ReadChanges } from "./lacking-changes.ts";
 import { effectOf, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
 import { retryChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
@@ -46,6 +48,7 @@ interface Sent {
 
 export class SendRequest {
   readonly flights: Flights;
+  readonly lacking: LackingChanges;
   readonly #context: FeedContext;
   readonly #options: SendOptions;
   readonly #forms: AnswerForms;
@@ -60,6 +63,7 @@ export class SendRequest {
     this.#forms = new AnswerForms(context, ENDPOINT.import(options.rules.path), "little");
     const ask = (entry: Entry, signal: AbortSignal) => this.#ask([], [entry], signal);
     this.#counts = new CountProbe(context, { rules: options.rules, forms: this.#forms, ask });
+    this.lacking = new LackingChanges(context, options.rules, this.#forms);
     this.flights = new Flights(context, options.timeoutMs);
   }
 
@@ -157,24 +161,32 @@ export class SendRequest {
     const { acceptance, reportedBy, counts = {} } = result;
     const size = entries.length - named.length;
     const isYes = acceptance?.root !== undefined && saysYes(body, acceptance.root);
-    const counted = { counts: countsBeside(counts, named.length), size, isYes };
-    const { found, short } = await this.#findShort(pass, rows, counted);
+    const at = isoTime(this.#context.clock.nowMs());
+    const counted = { counts: countsBeside(counts, named.length), size, isYes, at };
+    const mayLack = acceptance !== undefined && rules.scope !== "whole";
+    const changes = mayLack ? await this.lacking.read(pass, rows, counted) : {};
+    const { found, short, lack } = await this.#findShort(pass, rows, { counted, changes, mayLack });
+    if (short !== undefined && (short.parts !== undefined || (lack !== undefined && short.isEarly)))
+      return this.#countedShort(status, short, size);
     // A count that no other answer has explained may be usual: a person can accept it.
-    if (short !== undefined && !short.isFirst && rules.scope !== "whole") {
+    if (short !== undefined && !short.isFirst && lack === undefined && rules.scope !== "whole") {
+      if (mayLack && !isPartOfShort(pass, rows)) await this.lacking.note(pass, rows, short);
       for (const { id } of rows) pass.short.set(id, short.name);
-      return { ...this.#refused(status, `${unknownByCount(short).words} of ${size}`), short };
+      return this.#countedShort(status, short, size);
     }
     const sent = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
     const judged =
       acceptance &&
-      this.#forms.judge(body, withDoubt(acceptance, { short, body, sent: entries }), new Set(keys.flat()), { sent });
+      this.#forms.judge(body, withDoubt(acceptance, { short, body, sent: entries }), new Set(keys.flat()), {
+        ...{ sent, isShort: lack !== undefined },
+      });
     // An unusual report about some of the records is resolved by sending these records separately.
     const odd = judged?.odd.length ?? 0;
     if (judged !== undefined && odd > 0 && odd < entries.length && rules.scope !== "whole")
       return this.#refused(status, judged.words);
     if (judged?.isUnusual && !(await this.#isAdopted(judged, pass.signal)))
       throw await this.#unusualAnswer(judged, rows, pass.signal);
-    await this.#accept(pass, rows, { named, reportedBy, judged, counted });
+    await this.#accept(pass, rows, { named, reportedBy, judged, counted, lack: lack ?? changes.lacks });
     if (found === undefined && named.length === 0) {
       pass.lastAccepted = entries.at(-1);
       if (this.#counts.openCount !== undefined) await this.#counts.settleOpen(pass);
@@ -182,28 +194,47 @@ export class SendRequest {
     return { kind: "accepted", status, accepted: size, named };
   }
 
-  /** `found`: a count smaller than the request; `short`: the same, unless it means that nothing has changed. */
+  #countedShort(status: number, short: Short, size: number): Refused {
+    return { ...this.#refused(status, `${unknownByCount(short).words} of ${size}`), short };
+  }
+
+  /**
+   * `found`: a count smaller than the request; `short`: the same, unless it means that nothing has changed; `lack`: its name
+   * where it is one of fewer changes than there were.
+   */
   async #findShort(
     pass: SendPass,
     rows: readonly OutboxRow[],
-    counted: Counted,
-  ): Promise<Record<"found" | "short", Short | undefined>> {
+    { counted, changes, mayLack }: { counted: Counted; changes: ReadChanges; mayLack: boolean },
+  ): Promise<{ found?: Short | undefined; short?: Short | undefined; lack?: string }> {
+    if (changes.short !== undefined) {
+      this.#warnOf(pass, changes.short, counted);
+      return { found: changes.short, short: changes.short, lack: changes.short.name };
+    }
+    if (changes.isAll) return {};
     // The full evaluation is needed only after another short count, of which this request may be a part.
     const found: Short | undefined =
       pass.short.size > 0
         ? await this.#counts.findShort(pass, rows, counted)
         : this.#forms.findShort(counted.counts, { ...counted, isPart: false });
     const isSame = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found));
-    if (found === undefined || isSame) return { found, short: undefined };
-    if (pass.short.size === 0) {
-      const { name } = this.#options.rules;
-      const { size } = counted;
-      this.#context.log.warn(
-        { feed: name, size },
-        m.feeds.countedShort({ name, size, said: unknownByCount(found).words }),
-      );
+    if (found !== undefined && !isSame) {
+      this.#warnOf(pass, found, counted);
+      return { found, short: found };
     }
-    return { found, short: found };
+    // It may be known only now that changes are counted.
+    if (mayLack && (isSame || pass.short.size > 0)) {
+      const { short } = await this.lacking.read(pass, rows, counted, { isSettled: true });
+      if (short !== undefined) return { found: short, short, lack: short.name };
+    }
+    return { found };
+  }
+
+  #warnOf(pass: SendPass, short: Short, { size }: Counted): void {
+    if (pass.short.size > 0 || pass.late.size > 0) return;
+    const { name } = this.#options.rules;
+    const said = unknownByCount(short).words;
+    this.#context.log.warn({ feed: name, size }, m.feeds.countedShort({ name, size, said }));
   }
 
   #namesOf(entries: readonly Entry[]): readonly (readonly string[])[] {
@@ -251,6 +282,7 @@ export class SendRequest {
     this.#unusual.clear();
     await commit(this.#context, signal, () => {
       this.#forms.dropFresh();
+      this.lacking.clear();
       deleteHold(store, rules.name, "answer");
     });
   }
@@ -263,16 +295,20 @@ export class SendRequest {
       reportedBy: "status" | "records";
       judged: JudgedAnswer | undefined;
       counted: Counted;
+      /** A count of fewer changes than there were. */
+      lack: string | undefined;
     },
   ): Promise<void> {
-    const { named, reportedBy, judged, counted } = outcome;
+    const { named, reportedBy, judged, counted, lack } = outcome;
     const refused = new Set(named.map(({ key }) => JSON.stringify(key)));
     const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
     const accepted = rows.filter((row) => !isRefused(row));
     const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
     const also = () => {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
-      if (refused.size === 0) this.#forms.saveCounts(counted.counts, counted.size);
+      this.lacking.forget(accepted);
+      if (refused.size === 0) this.#saveCounts(counted);
+      if (lack !== undefined) this.#forms.saveLack(lack);
     };
     const mayWait =
       refused.size === 0 && judged?.isUnusual !== true && this.#forms.isSettled && this.#unusual.size === 0;
@@ -286,20 +322,44 @@ export class SendRequest {
    * accepted and the last answer to each of those rows was no longer in a new form.
    */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
-    const isAnswered = rows.some(({ id }) => this.#unusual.delete(id));
-    if (isAnswered) this.#unusual.clear();
-    const isOver = this.#unusual.size === 0 && deleteHold(this.#context.store, this.#options.rules.name, "answer");
-    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt: isAnswered || isOver }));
+    // Which of the rows were left out where too few changes were counted is shown by counts alone.
+    const lacking = new Set(this.lacking.among(rows));
+    this.lacking.forget(rows);
+    const answered = rows.filter((row) => this.#unusual.delete(row.id) && !lacking.has(row));
+    if (answered.length > 0) this.#forgetUnusual();
+    const isOver =
+      this.#unusual.size === 0 &&
+      !this.lacking.isOpen &&
+      deleteHold(this.#context.store, this.#options.rules.name, "answer");
+    this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt: answered.length > 0 || isOver }));
+  }
+
+  #forgetUnusual(): void {
+    const open = this.lacking.among([...this.#unusual].map((id) => ({ id })));
+    this.#unusual.clear();
+    for (const { id } of open) this.#unusual.add(id);
+  }
+
+  #saveCounts({ counts, size, at }: Counted): void {
+    const since = this.#forms.saveCounts(counts, size, at);
+    if (since === undefined) return;
+    const { name } = this.#options.rules;
+    this.#doubtSince(since, m.feeds.shortAccepted);
+    this.#context.log.warn({ feed: name, since }, m.feeds.shortDoubted({ name }));
   }
 
   /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
   #doubtAccepted({ unknownSince: since }: Learned): void {
     if (since === undefined) return;
-    const { store, clock, log } = this.#context;
-    const { name, path } = this.#options.rules;
-    const because = m.feeds.outageAccepted;
-    invalidateAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
-    log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
+    const { name } = this.#options.rules;
+    this.#doubtSince(since, m.feeds.outageAccepted);
+    this.#context.log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
+  }
+
+  #doubtSince(since: string, because: Message): void {
+    const { store, clock } = this.#context;
+    const feeds = loadFeedsOfPath(store, this.#options.rules.path);
+    invalidateAcknowledged(store, feeds, { since, at: isoTime(clock.nowMs()), because });
   }
 
   #saveAccepted(rows: readonly OutboxRow[], reportedBy: "status" | "records"): void {

@@ -13,7 +13,7 @@ import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
 import { partKeyOf } from "./count-probe.ts";
 import { inFlight } from "./flights.ts";
-import { isOfRecord, planParts, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
+import { inChunks, inParts, isOfRecord, planParts, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
 import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 import { SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
@@ -39,7 +39,13 @@ interface Sizes {
   largest: number;
   /** Requests of which the service has counted a part. */
   short: number;
+  /** As many records as it had counted then, and requests of so many that were accepted since. */
+  parts: number;
+  full: number;
 }
+
+/** So many parts of an equal size, each accepted as a whole, show that the service takes no more records a request. */
+const FULL_MIN = 3;
 
 const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0 };
 
@@ -103,6 +109,7 @@ export class SendRows {
       before: new Map(),
       short: new Map(),
       divided: new Map(),
+      late: new Set(),
       undecided: new Set(),
       lastAccepted: undefined,
       lastRefused: undefined,
@@ -122,11 +129,14 @@ export class SendRows {
     }
     const { trial } = pass;
     for (const row of rows) if (!pass.before.has(row.id)) pass.before.set(row.id, row);
-    const sizes: Sizes = { refused: false, alone: false, largest: 0, short: 0 };
+    const sizes: Sizes = { refused: false, alone: false, largest: 0, short: 0, parts: 0, full: 0 };
     // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
     for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
     const others = rows.filter((row) => !hasFailedAlone(row));
-    for (const part of planParts(others, this.#failed.outageUntilMs).reverse()) trial.add(part);
+    const doubted = this.request.lacking.among(others);
+    const rest = others.filter((row) => !doubted.includes(row));
+    for (const part of inParts(doubted).reverse()) trial.add(part);
+    for (const part of planParts(rest, this.#failed.outageUntilMs).reverse()) trial.add(part);
     for (;;) {
       const step = await trial.next(pass.control);
       if (step.kind === "done") break;
@@ -142,6 +152,7 @@ export class SendRows {
     // A single record that is too large is no evidence about the chunk size, nor is a single short count.
     if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
       await this.#learnChunk(pass, sizes.largest);
+    if (sizes.full >= FULL_MIN) await this.#learnChunk(pass, sizes.parts);
   }
 
   /** Settles what was accepted, and divides what was refused. */
@@ -152,6 +163,7 @@ export class SendRows {
     const { trial } = pass;
     if (outcome.kind === "accepted") {
       if (outcome.accepted > 0) sizes.largest = Math.max(sizes.largest, part.length);
+      if (part.length === sizes.parts && !pass.late.has(partKeyOf(part))) sizes.full += 1;
       return await this.#settle(pass, outcome);
     }
     if (outcome.kind === "partial") {
@@ -166,6 +178,11 @@ export class SendRows {
     const { short, status } = outcome;
     // Whether the count is one of changes is known once the other half was answered.
     if (short?.isEarly) return trial.postpone(standing);
+    if (short?.parts !== undefined) {
+      sizes.parts = short.parts;
+      for (const some of inChunks(standing, short.parts).reverse()) trial.add(some);
+      return;
+    }
     if (short !== undefined) sizes.short += 1;
     if (status === 413 || short !== undefined) sizes[part.length === 1 ? "alone" : "refused"] = true;
     if (short !== undefined && short.taken > 0) {

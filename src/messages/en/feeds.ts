@@ -72,6 +72,8 @@ export const feeds = {
     `${name}: the service has counted fewer than ${size} records as taken (${said}).`,
   formAdopted: ({ name }: { name: string }) =>
     `${name}: the service's new form of answer counts as an acceptance from now on.`,
+  shortDoubted: ({ name }: { name: string }) =>
+    `${name}: the service counts the records that it takes, and had counted fewer than were sent; what it has accepted since then is sent again.`,
   acceptancesDoubted: ({ name }: { name: string }) =>
     `${name}: the service was out of order although its answers looked like acceptances; what it has accepted since then is sent again.`,
   chunkLearned: ({ name, chunk }: { name: string; chunk: number }) =>
@@ -139,6 +141,7 @@ export const feeds = {
   answered: ({ path, what }: { path: string; what: Said }) => `POST ${path} was answered with ${what}.`,
   tableOpen: "what a request of the whole table has left on the site is unknown",
   outageAccepted: "the service's answers of an outage were taken for acceptances",
+  shortAccepted: "answers that counted fewer records than were sent were taken for acceptances",
   noOpenSource: "no source is open",
   noSelect: "it is no SELECT",
   fileProblem: ({ problem }: { problem: Said }) => `the file ${problem}`,

@@ -51,6 +51,8 @@ export const NAMES = {
   takenAtAll: count(WORDS.accepted),
   takenOrSame: count(`${WORDS.accepted}|${WORDS.changed}|${WORDS.stored}|unchanged|ok`),
   same: count("unchanged|same|equal|uptodate|identical|existing|duplicates?|matched|found|already[a-z]*"),
+  /** Of these, counts of records that the service has found unchanged. */
+  unchanged: count("unchanged|same|equal|uptodate|identical|already[a-z]*"),
   changed: count(`${WORDS.changed}|modified|affected|edited|replaced|new`),
   received: count("received"),
   /** All records, accepted or not. */

@@ -4,11 +4,14 @@ import { scanJson } from "../../../src/answers/scan-json.ts";
 import {
   countsBeside,
   countsChanges,
+  findFewChanges,
   findShortCount,
+  findShortSince,
   type LearnedCounts,
   learnCountOfChanges,
   learnCountOfTaken,
   learnCounts,
+  learnLack,
   readCounts,
   unknownByCount,
 } from "../../../src/service/outcome/answer-counts.ts";
@@ -305,6 +308,96 @@ describe("a count of none", () => {
     const former: LearnedCounts = { ignored: { sizes: [], of: "else" } };
     const known = learnCounts(former, { ignored: 0 }, 1);
     expect(shortOf(known, { ignored: 1 }, 1)).toBe("ignored");
+  });
+});
+
+describe("a count that was smaller than accepted requests while its meaning was unknown", () => {
+  /** Since which of the answers the outcome of acceptances is unknown. */
+  const since = (...answers: [number, unknown][]) => {
+    let known: LearnedCounts = {};
+    for (const [at, [size, answer]] of answers.entries()) {
+      const before = known;
+      known = learnCounts(before, countsOf(answer), size, `${at}`);
+      const found = findShortSince(before, known);
+      if (found !== undefined) return [Number(found), at];
+    }
+    return undefined;
+  };
+  const taken = (say: (count: number) => unknown, most: number, ...sizes: number[]) =>
+    sizes.map((size): [number, unknown] => [size, say(Math.min(size, most))]);
+  const ones = [1, 1, 1, 1, 1];
+
+  it.each<[string, [number, unknown][], [number, number]]>([
+    ["the same twice, then all", taken((count) => ({ ok: true, count }), 100, 500, 500, 20), [0, 2]],
+    ["the same twice, after others", taken((result) => ({ result }), 100, 3, 500, 500, 4), [1, 3]],
+    ["once, under a name", taken((rows) => ({ ok: true, rows }), 100, 500, ...ones), [0, 5]],
+    ["once, as changes", taken((affected) => ({ ok: true, affected }), 100, 500, ...ones), [0, 5]],
+    ["once, in a text", taken((count) => `OK ${count}`, 100, 500, ...ones), [0, 5]],
+    ["once, and then equal to two sizes", taken((n) => ({ n }), 100, 500, 1, 1, 2, 1, 2), [0, 5]],
+    [
+      "in two ways",
+      [...taken((count) => ({ count }), 100, 500), ...taken((count) => ({ count }), 90, 500, ...ones)],
+      [0, 6],
+    ],
+  ])("is of records: %s", (_name, answers, expected) => {
+    expect(since(...answers)).toEqual(expected);
+  });
+
+  it.each<[string, [number, unknown][]]>([
+    ["equal to one size", taken((n) => ({ n }), 100, 500, ...ones, ...ones)],
+    ["a version", [500, 500, 2, 3, 2, 2, 2, 2, 2].map((size): [number, unknown] => [size, { count: 2 }])],
+    ["a flag", [500, 500, 1, 1, 1, 1, 1, 1].map((size): [number, unknown] => [size, { updated: 1 }])],
+    ["a running number", [500, 20, 3, 4, 5, 6].map((size, at): [number, unknown] => [size, { batch: 2 + at }])],
+    ["a number per day", [500, 500, 20, 1, 1, 1, 1].map((size): [number, unknown] => [size, { limit: 100 }])],
+    [
+      "of changes alone",
+      [
+        [500, { updated: 300 }],
+        [6, { updated: 5 }],
+        [4, { updated: 2 }],
+        [3, { updated: 3 }],
+      ],
+    ],
+  ])("is not known to be: %s", (_name, answers) => {
+    expect(since(...answers)).toBeUndefined();
+  });
+});
+
+describe("a count of changes", () => {
+  const known = (say: (count: number) => unknown, times = 5) =>
+    learned(...Array.from({ length: times }, (_, at): [number, unknown] => [at + 1, say(at + 1)]));
+  const few = (learnt: LearnedCounts, answer: unknown, size = 3) => findFewChanges(learnt, countsOf(answer), size);
+  const updated = (count: number) => ({ received: count, updated: count });
+
+  it.each<[string, unknown, number]>([
+    ["alone", { updated: 0 }, 0],
+    ["of two", { updated: 2, created: 0 }, 2],
+    ["beside what was created", { updated: 1, created: 1 }, 2],
+    ["beside what was found", { matched: 3, updated: 1 }, 1],
+    ["repeated in a text", { updated: 1, message: "Updated 1" }, 1],
+    ["beside what is the same", { updated: 0, unchanged: 2 }, 2],
+  ])("is smaller than the request: %s", (_name, answer, taken) => {
+    expect(few(known(updated), answer)).toMatchObject({ name: "updated", taken, isSure: true });
+  });
+
+  it("is not where the others are the same, nor where a site may have changed by itself", () => {
+    expect(few(known(updated), { updated: 1, unchanged: 2 })).toBeUndefined();
+    expect(few(known(updated), { updated: 3 })).toBeUndefined();
+    expect(few(learnLack(known(updated), "updated"), { updated: 0 })).toBeUndefined();
+    expect(few(known(updated, 4), { updated: 0 })).toMatchObject({ isSure: false });
+  });
+
+  it("is known by any name once it has not counted an unchanged record", () => {
+    const rows = known((count) => ({ rows: count }));
+    expect(few(rows, { rows: 0 })).toBeUndefined();
+    expect(few(learnCountOfChanges(rows, "rows"), { rows: 0 })).toMatchObject({ isSure: true });
+    const later = learnCountOfChanges(
+      known((count) => ({ rows: count }), 2),
+      "rows",
+    );
+    const often = [1, 2, 3].reduce((all, each) => learnCounts(all, { rows: each }, each), later);
+    expect([few(later, { rows: 0 })?.isSure, few(often, { rows: 0 })?.isSure]).toEqual([false, true]);
+    expect(countsChanges(learnCounts(learnCountOfChanges({}, "imported"), { imported: 2 }, 2))).toBe(true);
   });
 });
 
