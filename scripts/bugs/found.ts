@@ -261,11 +261,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     tested(
       "test/feeds/lacking-changes.test.ts",
       "a newer value that is counted shows that other records were taken",
-      { in: "#saveUsual", find: "!lacking.has(row)", replace: "row.id > 0" },
-      "src/feeds/send/send-request.ts",
+      { in: "forget", find: "without(lack, settled)", replace: "without(lack, new Set(lack.rows))" },
+      "src/feeds/send/lacking-changes.ts",
     ),
     tested(
-      "test/feeds/lacking-changes.test.ts",
+      "test/service/outcome/answer-counts.test.ts",
       "a site that changes by itself goes on lacking changes",
       { of: "learnLack", does: "return learned;" },
       "src/service/outcome/answer-counts.ts",
