@@ -5,7 +5,7 @@
  * changed on the site meanwhile looks the same: see `KnownCount.mayLack`.
  */
 
-import { loadMetaJson, saveMetaJson } from "../../database/meta.ts";
+import { MetaValue } from "../../database/meta.ts";
 import type { AnswerForms } from "../../pass/answer-forms.ts";
 import { commit } from "../../pass/commit.ts";
 import { type CountedOtherwise, takenBy } from "../../service/outcome/answer-counts.ts";
@@ -26,6 +26,8 @@ interface Lack {
 }
 
 type Lacks = Partial<Record<string, readonly Lack[]>>;
+
+const LACKS = new MetaValue<Lacks>("lacking_changes", {});
 
 /** Rows of the newest requests are remembered; those of others are like rows of requests without an answer. */
 const ROWS_MAX = 10_000;
@@ -155,7 +157,7 @@ export class LackingChanges {
   }
 
   #load(): readonly Lack[] {
-    return loadLacks(this.#context.store)[this.#rules.name] ?? [];
+    return LACKS.load(this.#context.store)[this.#rules.name] ?? [];
   }
 
   /** @param all the newest first */
@@ -167,12 +169,8 @@ export class LackingChanges {
       rows += lack.rows.length;
       if (lack.left > 0 && lack.rows.length > 0 && rows <= ROWS_MAX) open.push(lack);
     }
-    saveMetaJson(store, "lacking_changes", { ...loadLacks(store), [this.#rules.name]: open });
+    LACKS.save(store, { ...LACKS.load(store), [this.#rules.name]: open });
   }
-}
-
-function loadLacks(store: FeedContext["store"]): Lacks {
-  return loadMetaJson<Lacks>(store, "lacking_changes") ?? {};
 }
 
 function idsOf(rows: readonly Pick<OutboxRow, "id">[]): number[] {
