@@ -149,7 +149,7 @@ export class ImportedFeeds {
     const isNone = bad.length > 0 && how === "said" && this.site.options.importAnswer === "all or none";
     const good = isNone ? [] : takenRecords === null ? sound : sound.slice(0, takenRecords);
     const words = bad[0]?.problem ?? "";
-    if (bad.length > 0 && (how === "422" || how === "500")) return refuse(Number(how), words);
+    if (bad.length > 0 && /^\d+$/.test(how)) return refuse(Number(how), words);
     if (bad.length > 0 && how === "success-false") {
       return answerText(200, JSON.stringify({ success: false, message: words }));
     }

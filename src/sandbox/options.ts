@@ -304,11 +304,13 @@ const OPTIONS = group({
   /**
    * Records to refuse: by sku, or all; and whether a bad record refuses its request or itself, is only reported in a
    * 200, or causes an error of the service. `said`: refuses itself, in the usual form of the answers, where that
-   * reports single records.
+   * reports single records. A number: the status of the request's answer.
    */
   reject: group({
     skus: z.union([texts, z.literal("all")], { error: 'expected a list of texts or "all"' }).default([]),
-    how: z.enum(["422", "500", "per-record", "success-false", "said"]).default("422"),
+    how: z
+      .enum(["422", "500", "per-record", "success-false", "said", "401", "402", "403", "423", "308"])
+      .default("422"),
     /** The feed of these records; null: any. */
     feed: z.enum(FEEDS).nullable().default(null),
   }),
