@@ -415,6 +415,8 @@ export const feedOutbox = sqliteTable("feed_outbox", {
   retryMs: real("retry_ms"),
   tries: integer().notNull().default(0),
   droppedAt: text("dropped_at"),
+  denied: flag("denied").notNull().default(false),
+  probed: integer().notNull().default(0),
 });
 
 export const feedSent = sqliteTable(

@@ -32,6 +32,8 @@ export interface OutboxRow
   wasProven: boolean;
   /** It is in quarantine. */
   isRefused: boolean;
+  /** The service refused it alone with 401, 402 or 403 while it accepted others, and has not accepted it since. */
+  isDenied: boolean;
 }
 
 /** Which rows may be sent now. */
@@ -49,7 +51,7 @@ const IS_ORPHAN = `(x.parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM feed_sent
   WHERE s.feed_id = x.feed_id AND s.k0 = x.parent AND s.k1 = '' AND s.k2 = '' AND s.k3 = '' AND s.gone = 0 AND s.epoch = f.epoch))`;
 
 const OUTBOX = `id, k0, k1, k2, k3, record, gone, tries, refusal = 'proven' AS wasProven,
-  state = 'refused' AS isRefused,
+  state = 'refused' AS isRefused, denied AS isDenied,
   doubt_record AS flightRecord, doubt_until_ms AS flightUntilMs, parent, ${IS_ORPHAN} AS isOrphan,
   dropped_at AS droppedAt,
   ${isApproved("x")} AS approved`;
@@ -65,6 +67,7 @@ function outboxRow(rules: FeedRules, { k0, k1, k2, k3, ...row }: RawOutboxRow): 
     wasProven: row.wasProven === 1,
     isRefused: row.isRefused === 1,
     isOrphan: row.isOrphan === 1,
+    isDenied: row.isDenied === 1,
   };
 }
 

@@ -10,10 +10,11 @@
  * `runOnce` sends what may go then:
  *
  *   6. Deletions of rows whose article another row names are cancelled.
- *   7. Rows are committed as in flight, sent, and acknowledged after the answer, fenced by the value that was sent.
- *   8. Refusals are proven where the service has accepted something.
- *   9. Quarantined rows are retried, once nothing else is left.
- *  10. Acceptances are committed, and rows that were not sent are unmarked.
+ *   7. Where the feed or its area is held for refused credentials or a refused payment, one row goes first, as the probe.
+ *   8. Rows are committed as in flight, sent, and acknowledged after the answer, fenced by the value that was sent.
+ *   9. Refusals are proven where the service has accepted something.
+ *  10. Quarantined rows are retried, once nothing else is left.
+ *  11. Acceptances are committed, and rows that were not sent are unmarked.
  *
  * The newest local value wins: after a crash in between rows are sent again with their newest values, not before the earlier
  * request can no longer arrive.
@@ -46,9 +47,10 @@ import { hasDrops, loadFeed, requestCompare } from "./feed-rows.ts";
 import { correctDropTimes, holdDrops } from "./guard/hold-drops.ts";
 import { ImageFiles } from "./images/find-images.ts";
 import { keyOfReference } from "./row-reference.ts";
-import { loadControl, loadLastSendable } from "./send/controls.ts";
+import { loadControl, loadLastSendable, loadProbe } from "./send/controls.ts";
 import { resetClocks } from "./send/flight-rows.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
+import { isHeldAsDenied } from "./send/read-refusal.ts";
 import { wake } from "./send/refused-rows.ts";
 import { requeueDrops, retryRefused } from "./send/retry-refused.ts";
 import type { SendOptions, SendPass } from "./send/send-pass.ts";
@@ -184,14 +186,15 @@ export class PushImports implements Job {
   async #push(pass: SendPass): Promise<boolean> {
     try {
       await this.#spareGoing(pass); // 6.
-      const isEmptied = await this.#send(pass); // 7.
-      await this.#sendRows.end(pass); // 8.
+      await this.#probe(pass); // 7.
+      const isEmptied = await this.#send(pass); // 8.
+      await this.#sendRows.end(pass); // 9.
       if (isEmptied) this.#changes.forgetScan();
       if (pass.heldFor.length > 0 && pass.trial.hasAccepted) await this.#wakeRefused(pass.signal);
-      if (isEmptied && pass.heldFor.length === 0) await this.#retryRefused(pass); // 9.
+      if (isEmptied && pass.heldFor.length === 0) await this.#retryRefused(pass); // 10.
       return isEmptied;
     } finally {
-      await this.#sendRows.request.flights.finish(pass.signal); // 10.
+      await this.#sendRows.request.flights.finish(pass.signal); // 11.
     }
   }
 
@@ -234,6 +237,15 @@ export class PushImports implements Job {
     } catch (error) {
       throw sourceFault(this.#options.rules, error);
     }
+  }
+
+  /** Whether the service accepts anything at all: with the rows that were refused, one that it refuses would keep the hold for ever. */
+  async #probe(pass: SendPass): Promise<void> {
+    const { rules } = this.#options;
+    // A table that is sent whole has all its rows in each request.
+    if (!isHeldAsDenied(pass.heldFor) || this.#only !== undefined || rules.scope === "whole") return;
+    const row = await loadProbe(this.#context, rules, { limits: this.#currentLimits(), signal: pass.signal });
+    if (row !== undefined) await this.#sendRows.send(pass, [row]);
   }
 
   /** Returns whether no row is left that may be sent. */

@@ -23,6 +23,8 @@ import { type KeyParts, keyOf, sameKey } from "../feed-rows.ts";
 
 /** How many controls may wait at a service that refuses them: more would show no more. */
 const ACCEPTED_QUEUED_MAX = 3;
+/** SQL: rows of which no refusal is known. */
+const UNREFUSED = "refusal IS NULL AND denied = 0 AND probed = 0";
 
 /**
  * A row that waits and whose article the service has accepted before, or one that it has, sent once more; else the row from the
@@ -43,6 +45,25 @@ export async function loadControl(
   return row === undefined || files === undefined ? row : (await files.take([row], signal)).rows[0];
 }
 
+/**
+ * The one row of a probe of refused credentials or a refused payment: a control, or where all rows that may go were refused
+ * before, the one that was a probe least often. So one row that the service refuses like this keeps no hold, however often it changes.
+ */
+export async function loadProbe(
+  context: FeedContext,
+  rules: FeedRules,
+  options: { limits: SendLimits; signal: AbortSignal },
+): Promise<OutboxRow | undefined> {
+  const { store, files } = context;
+  const control = await loadControl(context, rules, options);
+  if (control !== undefined) return control;
+  const [row] = loadRows(store, rules, { ...options.limits })(
+    `WHERE feed_id = @feed AND state = 'waiting' AND (drop_round IS NULL OR drop_round <= @dropRound) AND ${MAY_GO}
+       AND ${PARENT_IS_THERE} ORDER BY probed, id DESC LIMIT 1`,
+  );
+  return row === undefined || files === undefined ? row : (await files.take([row], options.signal)).rows[0];
+}
+
 /** The row that would be sent last. */
 export function loadLastSendable(
   store: Store,
@@ -52,7 +73,7 @@ export function loadLastSendable(
   return (
     limits &&
     loadRows(store, rules, { ...limits })(
-      `${OTHERS} AND ${MAY_GO} AND refusal IS NULL ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`}
+      `${OTHERS} AND ${MAY_GO} AND ${UNREFUSED} ${rules.parent === null ? "" : `AND ${PARENT_IS_THERE}`}
        ORDER BY priority DESC, id DESC LIMIT 1`,
     )[0]
   );
@@ -61,8 +82,10 @@ export function loadLastSendable(
 /** A row whose article the service has accepted before, drops first: where it is refused too, the service is the cause. */
 function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLimits): OutboxRow | undefined {
   const load = loadRows(store, rules, { ...limits });
-  const known = `AND ${MAY_GO} AND refusal IS NULL AND ${isPresent("x")} LIMIT 1`;
-  return load(`${DROPS} ${known}`)[0] ?? load(`${OTHERS} ${known}`)[0];
+  const known = `AND ${MAY_GO} AND ${UNREFUSED} AND ${isPresent("x")}`;
+  // The last ones: what was refused just now are probably the first.
+  const drop = load(`${DROPS} ${known} ORDER BY drop_round DESC, dropped_at DESC, away_since_ms DESC LIMIT 1`)[0];
+  return drop ?? load(`${OTHERS} ${known} ORDER BY priority DESC, id DESC LIMIT 1`)[0];
 }
 
 /**

@@ -5,9 +5,10 @@
 import { type ImportResult, readImportResult } from "../../service/outcome/import-result.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedRules } from "../feed.ts";
+import type { OutboxRow } from "../feed-outbox.ts";
 import { type FlightEnd, inFlight } from "./flights.ts";
 import { isOfRecord } from "./refusal-trial.ts";
-import type { Entry, Named, Outcome, Refused } from "./send-pass.ts";
+import type { Entry, Named, Outcome, Refused, SendPass } from "./send-pass.ts";
 
 /** Only a request that found no connection has certainly had no effect. */
 export function effectOf(error: unknown): FlightEnd {
@@ -15,12 +16,35 @@ export function effectOf(error: unknown): FlightEnd {
   return error.status === undefined ? "nothing" : "over";
 }
 
-/** A refusal that may be about a record; credentials, payment, rate limits and outages are about the feed or the connection. */
-export function refusalOf(error: unknown): Refused | undefined {
+/**
+ * A refusal that may be about a record; rate limits and outages are about the feed or the connection.
+ * @param mayBeDenied 401, 402 and 403 may be about a record as well: {@link isAboutRows}
+ */
+export function refusalOf(error: unknown, mayBeDenied: boolean): Refused | undefined {
   if (!(error instanceof ServiceError) || error.status === undefined) return undefined;
   const { code, status } = error;
-  if (code !== "request_refused" && code !== "redirected") return undefined;
+  if (code === "credentials_refused" || code === "payment_required") {
+    if (!mayBeDenied) return undefined;
+  } else if (code !== "request_refused" && code !== "redirected") return undefined;
   return { kind: "refused", code, status, words: error.words ?? "", body: error.body };
+}
+
+/**
+ * Whether 401, 402 or 403 to a request with these rows is about them. The first such answer is about the feed, and holds it.
+ * It is about the rows where the probe of that hold has been accepted with another row, or where each of them was refused
+ * like this, or for good, while others were accepted.
+ */
+export function isAboutRows(
+  { heldFor, trial }: Pick<SendPass, "heldFor" | "trial">,
+  rows: readonly OutboxRow[],
+): boolean {
+  if (isHeldAsDenied(heldFor)) return trial.hasAccepted;
+  return rows.length > 0 && rows.every(({ isDenied, isRefused }) => isDenied || isRefused);
+}
+
+/** Whether a pass is a probe of refused credentials or a refused payment. */
+export function isHeldAsDenied(heldFor: readonly string[]): boolean {
+  return heldFor.includes("credentials") || heldFor.includes("payment");
 }
 
 /** The records that a refused table's answer names: the table goes again without them. Other requests are divided. */

@@ -51,6 +51,8 @@ export class RefusalTrial<R extends { id: number; tries: number; isOrphan?: bool
   #suspects: RefusedAlone<R>[] = [];
   #refusedInRow = 0;
   #controls = 0;
+  /** Something was refused with a status that may be about the credentials: no service is tried often with wrong ones. */
+  #isDenied = false;
 
   /** @param unproven number of rows refused in earlier passes, with nothing accepted since */
   constructor(unproven: number) {
@@ -110,6 +112,7 @@ export class RefusalTrial<R extends { id: number; tries: number; isOrphan?: bool
     // A request that is too large is no evidence about the service.
     const isSign = (rows.length === 1 || refusal.status !== 413) && !rows.every(({ isOrphan }) => isOrphan);
     if (isSign) this.#refusedInRow += 1;
+    this.#isDenied ||= isDenial(refusal.status);
     if (rows.length <= 1) return this.refuseEach(rows.map((row) => ({ ...refusal, row })));
     this.divide(rows);
     return [];
@@ -135,7 +138,8 @@ export class RefusalTrial<R extends { id: number; tries: number; isOrphan?: bool
 
   /** A row from the end of the outbox, then from different places of the chunk: bad records are often adjacent. */
   async #nextControl(lastInQueue: () => Promise<R | undefined>): Promise<R | undefined> {
-    if (this.#controls >= (this.hasAccepted ? CONTROLS_AFTER_ACCEPTANCE : CONTROLS)) return undefined;
+    const max = this.hasAccepted && !this.#isDenied ? CONTROLS_AFTER_ACCEPTANCE : CONTROLS;
+    if (this.#controls >= max) return undefined;
     this.#controls += 1;
     const left = this.#parts.toReversed().flat();
     // Spread out: the end of the remaining rows, then their quarters.
@@ -167,6 +171,11 @@ export function retryRefusedMs(tries: number): number {
 /** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */
 export function isOfRecord(status: number): boolean {
   return status === 400 || status === 413 || status === 422 || (status >= 200 && status < 300);
+}
+
+/** Statuses of refused credentials and refused payments: after the first one the feed is held. */
+export function isDenial(status: number): boolean {
+  return status === 401 || status === 402 || status === 403;
 }
 
 /** Parts of a failed request: of the 500 rows of an ordinary one, each is alone after two failures. */

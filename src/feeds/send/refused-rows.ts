@@ -7,7 +7,7 @@ import type { Row } from "../../database/row.ts";
 import type { feedOutbox } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
-import { changeSome, loadRows, type OutboxRow } from "../feed-outbox.ts";
+import { changeSome, idsOf, loadRows, type OutboxRow } from "../feed-outbox.ts";
 import { paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
 import { keyOfReference, referenceOf } from "../row-reference.ts";
@@ -30,9 +30,25 @@ export function saveSetAside(
     .run(Number(isForGood), retryMs, flightRecord, flightUntilMs, error, id);
 }
 
-/** For a row with a temporary refusal while others are accepted: it waits for its retry. */
-export function savePassingRefusal(store: Store, id: number): void {
-  store.prepare("UPDATE feed_outbox SET refusal = 'passing' WHERE id = ?").run(id);
+/** For a row with a temporary refusal while others are accepted: it waits for its retry; a denied one goes alone from then on. */
+export function savePassingRefusal(store: Store, id: number, isDenied: boolean): void {
+  store
+    .prepare("UPDATE feed_outbox SET refusal = 'passing', denied = max(denied, ?) WHERE id = ?")
+    .run(Number(isDenied), id);
+}
+
+/** For a row that was sent alone as the probe of a hold, and with which that was refused. */
+export function saveProbed(store: Store, id: number): void {
+  store.prepare("UPDATE feed_outbox SET probed = probed + 1 WHERE id = ?").run(id);
+}
+
+/** Makes set-aside rows wait until this time, or longer where they do. */
+export function postpone(store: Store, rows: readonly Pick<OutboxRow, "id">[], atMs: number): void {
+  store
+    .prepare(
+      "UPDATE feed_outbox SET retry_ms = max(coalesce(retry_ms, 0), ?) WHERE id IN (SELECT value FROM json_each(?))",
+    )
+    .run(atMs, idsOf(rows));
 }
 
 /** Marks a row as refused; the second parameter has its earlier request with unknown outcome, if any. */
@@ -79,7 +95,7 @@ export function wake(
 export function clearSetAside(store: Store, feedId: number, limit: number): number {
   return changeSome(
     store,
-    "refusal = NULL, retry_ms = NULL, tries = 0, last_error = NULL",
+    "refusal = NULL, retry_ms = NULL, tries = 0, denied = 0, last_error = NULL",
     "INDEXED BY feed_outbox_retry WHERE feed_id = @feed AND state = 'waiting' AND retry_ms IS NOT NULL",
     { feed: feedId, limit },
   );

@@ -6,7 +6,7 @@ import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
 import { referenceOf } from "../row-reference.ts";
 import { inFlight } from "./flights.ts";
-import { retryRefusedMs } from "./refusal-trial.ts";
+import { isDenial, retryRefusedMs } from "./refusal-trial.ts";
 import { markWaiting, saveRetryTime } from "./refused-rows.ts";
 import type { SendPass } from "./send-pass.ts";
 import { entryOf, type SendRequest } from "./send-request.ts";
@@ -49,7 +49,9 @@ export async function retryRefused(
     const part = parts.pop();
     if (part === undefined) break;
     const outcome = await request.send(pass, part, isWhole ? wholeTable(context, rules, part) : part.map(entryOf));
-    if (outcome.kind === "refused" && part.length > 1 && !isWhole) {
+    // Wrong credentials look the same: only where others are accepted are these rows divided.
+    const isEnd = outcome.kind === "refused" && isDenial(outcome.status) && taken === 0 && !pass.trial.hasAccepted;
+    if (outcome.kind === "refused" && part.length > 1 && !isWhole && !isEnd) {
       const half = Math.ceil(part.length / 2);
       parts.push(part.slice(half), part.slice(0, half));
       continue;
@@ -66,6 +68,7 @@ export async function retryRefused(
       for (const row of refused)
         saveRetryTime(store, [row], { atMs: nowMs + retryRefusedMs(row.tries + 1), isTried: true });
     });
+    if (isEnd) break;
   }
   return taken;
 }

@@ -30,6 +30,8 @@ export interface SendPass extends FeedPass {
   readonly undecided: Set<number>;
   /** Parts of requests with fewer counted changes than there were, which go once more after all others. */
   readonly late: Set<string>;
+  /** How many rows that were denied before have been denied again, with none of them accepted in between. */
+  deniedInRow: number;
   /** The last accepted record: sent again at once, it changes nothing. */
   lastAccepted: Entry | undefined;
   lastRefused: Refused | undefined;
@@ -55,7 +57,7 @@ export type Outcome =
 
 export type Refused = Refusal & {
   kind: "refused";
-  code: "request_refused" | "redirected";
+  code: "request_refused" | "redirected" | "credentials_refused" | "payment_required";
   short?: Short;
   /** The body of an answer without a 2xx status. */
   body?: Buffer | undefined;

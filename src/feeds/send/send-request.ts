@@ -30,7 +30,7 @@ import { CountProbe, isPartOfShort } from "./count-probe.ts";
 import { hasUnknownOutcome, loadUnknownOutcomes } from "./flight-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { LackingChanges, type ReadChanges } from "./lacking-changes.ts";
-import { effectOf, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
+import { effectOf, isAboutRows, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
 import { retryChildren } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 import { forgetAbsent } from "./whole-rows.ts";
@@ -76,8 +76,9 @@ export class SendRequest {
     await this.#saveOpenTables("+ 1", pass.signal);
     await this.flights.begin(rows, pass.signal);
     count(pass, "requests", 1);
-    const answer = await this.#ask(rows, entries, pass.signal);
     const { rules } = this.#options;
+    const mayBeDenied = rules.scope !== "whole" && isAboutRows(pass, rows);
+    const answer = await this.#ask(rows, entries, pass.signal, mayBeDenied);
     const { hideSecrets } = this.#context.client;
     const outcome =
       "kind" in answer
@@ -121,6 +122,7 @@ export class SendRequest {
     rows: readonly OutboxRow[],
     entries: readonly Entry[],
     signal: AbortSignal,
+    mayBeDenied = false,
   ): Promise<ServiceAnswer | Refused> {
     const { client, files } = this.#context;
     const { rules, timeoutMs } = this.#options;
@@ -131,7 +133,7 @@ export class SendRequest {
       this.flights.secureMarks();
       return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal, turn });
     } catch (error) {
-      const refused = refusalOf(error);
+      const refused = refusalOf(error, mayBeDenied);
       if (refused !== undefined) return refused;
       const end = effectOf(error);
       await this.#end(rows, end, signal);

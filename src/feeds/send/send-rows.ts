@@ -13,7 +13,18 @@ import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
 import { partKeyOf } from "./count-probe.ts";
 import { inFlight } from "./flights.ts";
-import { inChunks, inParts, isOfRecord, planParts, RefusalTrial, type RefusedAlone, wordsOf } from "./refusal-trial.ts";
+import { isHeldAsDenied } from "./read-refusal.ts";
+import {
+  inChunks,
+  inParts,
+  isDenial,
+  isOfRecord,
+  planParts,
+  RefusalTrial,
+  type RefusedAlone,
+  wordsOf,
+} from "./refusal-trial.ts";
+import { saveProbed } from "./refused-rows.ts";
 import type { Outcome, Refused, SendOptions, SendPass } from "./send-pass.ts";
 import { SendRequest } from "./send-request.ts";
 import { sendWhole } from "./send-whole.ts";
@@ -111,6 +122,7 @@ export class SendRows {
       divided: new Map(),
       late: new Set(),
       undecided: new Set(),
+      deniedInRow: 0,
       lastAccepted: undefined,
       lastRefused: undefined,
       failure: undefined,
@@ -130,9 +142,12 @@ export class SendRows {
     const { trial } = pass;
     for (const row of rows) if (!pass.before.has(row.id)) pass.before.set(row.id, row);
     const sizes: Sizes = { refused: false, alone: false, largest: 0, short: 0, parts: 0, full: 0 };
+    // As a probe one of these may be all that there is.
+    const areApart = trial.hasAccepted || !isHeldAsDenied(pass.heldFor);
+    const together = rows.filter(({ isDenied }) => !(isDenied && areApart));
     // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
-    for (const row of rows) if (hasFailedAlone(row)) trial.add([row]);
-    const others = rows.filter((row) => !hasFailedAlone(row));
+    for (const row of together) if (hasFailedAlone(row)) trial.add([row]);
+    const others = together.filter((row) => !hasFailedAlone(row));
     const doubted = this.request.lacking.among(others);
     const rest = others.filter((row) => !doubted.includes(row));
     for (const part of inParts(doubted).reverse()) trial.add(part);
@@ -149,10 +164,35 @@ export class SendRows {
       const outcome = await this.#sendPart(pass, step.rows);
       if (outcome !== undefined) await this.#judge(pass, { part: step.rows, outcome, sizes });
     }
+    const apart = rows.filter(({ isDenied }) => isDenied && areApart);
+    await this.#sendDenied(pass, apart, sizes);
     // A single record that is too large is no evidence about the chunk size, nor is a single short count.
     if (sizes.refused && sizes.short !== 1 && !sizes.alone && sizes.largest > 0)
       await this.#learnChunk(pass, sizes.largest);
     if (sizes.full >= FULL_MIN) await this.#learnChunk(pass, sizes.parts);
+  }
+
+  /**
+   * Rows that were denied before go alone, after all others, because the request that has one is denied whole. Where the
+   * credentials are wrong, this is seen at the others: while nothing is accepted, one of these is tried and the rest waits.
+   */
+  async #sendDenied(pass: SendPass, denied: readonly OutboxRow[], sizes: Sizes): Promise<void> {
+    const rows = denied.toSorted((a, b) => a.tries - b.tries);
+    for (const [at, row] of rows.entries()) {
+      if (!pass.trial.hasAccepted && pass.deniedInRow > 0) return await this.#refusals.postpone(pass, rows.slice(at));
+      if (pass.deniedInRow >= FAILURES_IN_ROW_MAX) return;
+      const outcome = await this.#sendPart(pass, [row]);
+      if (outcome === undefined) continue;
+      if (outcome.kind !== "refused" || !isDenial(outcome.status)) {
+        pass.deniedInRow = 0;
+        await this.#judge(pass, { part: [row], outcome, sizes });
+        continue;
+      }
+      pass.deniedInRow += 1;
+      const refused = [{ row: inFlight(row), status: outcome.status, words: wordsOf(outcome) }];
+      await this.#refusals.setAside(pass, refused);
+      await this.#refusals.prove(pass, refused);
+    }
   }
 
   /** Settles what was accepted, and divides what was refused. */
@@ -204,7 +244,9 @@ export class SendRows {
     try {
       return await this.request.send(pass, part);
     } catch (error) {
-      if (row === undefined || !isFailure(error)) throw error;
+      if (row === undefined) throw error;
+      if (part.length === 1 && isDenied(error)) await this.#noteProbe(pass, row);
+      if (!isFailure(error)) throw error;
       const { hasAccepted, suspects } = pass.trial;
       const isOne = hasAccepted && suspects.length < FAILURES_IN_ROW_MAX;
       const isKnown = part.length === 1 && (isOne || hasFailedAlone(row));
@@ -218,6 +260,12 @@ export class SendRows {
       await this.#refusals.setAside(pass, pass.trial.refuseEach([refused]));
       return undefined;
     }
+  }
+
+  /** The next probe takes another row than the one with which this one was refused. */
+  async #noteProbe({ heldFor, signal }: SendPass, row: OutboxRow): Promise<void> {
+    const { store } = this.#context;
+    if (isHeldAsDenied(heldFor)) await commit(this.#context, signal, () => saveProbed(store, row.id));
   }
 
   /** Whether the service accepts another row, so that a failure is about a record. */
@@ -316,6 +364,11 @@ function refusedOf({ status, words }: Outcome & { kind: "partial" }): Refused {
 /** Whether the row was set aside after a failure at it alone, and has not changed since. */
 function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): boolean {
   return tries > 0 && flightRecord !== null && (flightUntilMs ?? 0) > 0;
+}
+
+/** Refused credentials or a refused payment. */
+function isDenied(error: unknown): boolean {
+  return error instanceof ServiceError && isDenial(error.status ?? 0);
 }
 
 /** A failure after which the service may have acted, without `Retry-After`: a 5xx, a reset, a timeout. */

@@ -11,8 +11,8 @@ import type { OutboxRow } from "../feed-outbox.ts";
 import { loadKeyState } from "../feed-rows.ts";
 import { referenceOf } from "../row-reference.ts";
 import { ROWS_PER_COMMIT } from "./flights.ts";
-import { isOfRecord, type RefusedAlone, retryRefusedMs, setAsideMs } from "./refusal-trial.ts";
-import { markRefused, savePassingRefusal, saveRefused, saveSetAside, wake } from "./refused-rows.ts";
+import { isDenial, isOfRecord, type RefusedAlone, retryRefusedMs, setAsideMs } from "./refusal-trial.ts";
+import { markRefused, postpone, savePassingRefusal, saveRefused, saveSetAside, wake } from "./refused-rows.ts";
 import type { Named, SendPass } from "./send-pass.ts";
 
 export class SettleRefusals {
@@ -43,7 +43,7 @@ export class SettleRefusals {
     await commit(this.#context, pass.signal, () => {
       for (const { row, status, words } of refused) {
         if (!isOfRecord(status)) {
-          savePassingRefusal(store, row.id);
+          savePassingRefusal(store, row.id, isDenial(status));
           continue;
         }
         const tries = row.wasProven ? row.tries + 1 : 0;
@@ -69,6 +69,12 @@ export class SettleRefusals {
       }
     });
     count(pass, "refused", kept.length);
+  }
+
+  /** Rows that are not tried in this pass, because another one of them has just been denied. */
+  async postpone({ signal }: SendPass, rows: readonly OutboxRow[]): Promise<void> {
+    const { store, clock } = this.#context;
+    await commit(this.#context, signal, () => postpone(store, rows, clock.monotonicMs() + setAsideMs(0)));
   }
 
   /** Makes set-aside rows due at once: the service accepts something, or the feed is held until a probe with them is accepted. */
