@@ -92,10 +92,10 @@ export function confirmFails(random: Random, forms: Forms): Added | undefined {
   };
 }
 
-/** One article cannot be imported, and a request with it fails whole. */
+/** One article cannot be imported, and a request with it fails whole, or is refused whole. */
 export function rowFails(random: Random, forms: Forms): Added | undefined {
   if (forms.whole || forms.shared !== "no" || forms.limited !== "none") return undefined;
-  const status = pickOne(random, [500, 500, 502, 504]);
+  const status = pickOne(random, [500, 500, 502, 504, 401, 402, 403, 423]);
   const feed = forms.prices && random() < 0.3 ? "prices" : "stocks";
   const write = (key: number): Step => ({ after: SECOND, do: "write", feed, key, how: "upsert" });
   const all = [0, 1, 2, 3].map(write);
@@ -107,7 +107,9 @@ export function rowFails(random: Random, forms: Forms): Added | undefined {
       lie({ on: "import", status, of: { nth: integerBetween(random, 0, 3) }, span: "for ever" }),
       ...all,
       ...idle(3),
-      wait(10 * MINUTE),
+      // A refused payment is tried again after half an hour.
+      wait(status === 402 ? 35 * MINUTE : 10 * MINUTE),
+      ...idle(2),
       ...all,
       ...idle(2),
     ],

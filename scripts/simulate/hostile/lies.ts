@@ -236,7 +236,7 @@ function coversRequest({ of }: Lie, met: number): boolean {
 }
 
 /** The records of a request with their places; undefined where it is about none in particular. */
-function recordsOf(
+export function recordsOf(
   { kind, orderId, feed }: Route,
   { body }: SandboxRequest,
   orderIds: readonly string[],

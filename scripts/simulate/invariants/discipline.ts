@@ -4,6 +4,7 @@
  */
 import type { RunResult } from "../../../src/daemon/run-job.ts";
 import type { Lie, LieBody } from "../hostile/grammar.ts";
+import { recordsOf } from "../hostile/lies.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
@@ -75,6 +76,7 @@ const PULLS_MAX = 200;
 /** So many batches whose confirms are refused in a row are the service's trouble. */
 const CONFIRMS_IN_ROW = 3;
 
+const QUARANTINED = `SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.state = 'refused'`;
 const NEWEST_BATCH = "SELECT max(id) FROM batches";
 const IS_IN_LATER_BATCH = "SELECT 1 FROM batches WHERE id > ? AND instr(order_ids, ?) > 0";
 
@@ -96,6 +98,9 @@ export class DisciplineInvariants {
   /** Feeds that a pass was accepted for, with its life and its end; and since when each feed is refused. */
   readonly #accepted = new Map<string, { life: number; atMs: number }>();
   readonly #refusedSinceMs = new Map<string, number>();
+  /** When an import of a feed was last accepted, with its life; and the records that were denied alone beside accepted ones. */
+  readonly #imported = new Map<string, { life: number; atMs: number }>();
+  readonly #denied = new Set<string>();
   #lastSent = { life: 0, atMs: Number.NEGATIVE_INFINITY };
   /** When `GET /orders` left in the last minute. */
   #pulledAtMs: number[] = [];
@@ -152,10 +157,12 @@ export class DisciplineInvariants {
     if (status < 300) this.#answeredAtMs.set(route.kind === "import" ? "imports" : "orders", time.elapsedMs);
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(told);
+    if (route.kind === "import" && status < 300 && told.isTrue) this.#noteImported(sent);
     if (route.kind === "confirm" && status < 300) this.#refusedConfirms.clear();
     if (waitMs === 0) return;
     this.#causes.add(causeOf(area, reason, life.secret));
     if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
+    if (route.kind === "import" && reason !== "rate limit" && this.#isOfRecords(sent)) return;
     const isOfOrder = route.kind === "snapshot" || route.kind === "status";
     // What one order is refused is its own; a wait that is asked for is everybody's, unless one record alone asks for it.
     const asked = this.#readWait(told);
@@ -174,6 +181,34 @@ export class DisciplineInvariants {
       const batch = (this.#scene.auditor.prepare(NEWEST_BATCH).pluck().get() as number | null) ?? 0;
       this.#closed[closes] = { life: life.number, sinceMs: time.elapsedMs, untilMs, why, isHeldUp, batch };
     }
+  }
+
+  /** The credentials and the payment are in order, whatever this feed was refused before. */
+  #noteImported({ route, request, life }: Sent) {
+    this.#imported.set(route.feed ?? "", { life: life.number, atMs: this.#scene.time.elapsedMs });
+    for (const { name } of recordsOf(route, request, []) ?? []) this.#denied.delete(name);
+    const place = this.#flowOf(route);
+    if (/^40[123] /.test(this.#closed[place]?.why ?? "")) this.#closed[place] = undefined;
+  }
+
+  /** Whether a denied import is about its records: one alone, in a pass that was accepted with another one, or one known for that. */
+  #isOfRecords({ route, request, life }: Sent): boolean {
+    const { auditor, time } = this.#scene;
+    const names = (recordsOf(route, request, []) ?? []).map(({ name }) => name);
+    const quarantined = new Set(auditor.prepare(QUARANTINED).pluck().all());
+    if (names.length > 0 && names.every((name) => this.#denied.has(name) || quarantined.has(name))) return true;
+    const accepted = this.#imported.get(route.feed ?? "");
+    const isBeside = this.#lives
+      .flatMap(({ entries }) => entries.map(({ runner }) => runner))
+      .some(
+        (runner) =>
+          runner.name === route.feed &&
+          accepted?.life === life.number &&
+          accepted.atMs >= time.elapsedMs - runner.sinceLastStartMs(),
+      );
+    if (names.length !== 1 || !isBeside) return false;
+    for (const name of names) this.#denied.add(name);
+    return true;
   }
 
   /**
