@@ -10,6 +10,11 @@ const REPORTS = "src/service/outcome/record-reports.ts";
 /** A record is left out, and the answer says so in this form. */
 const leftOut = (importAnswer: string) => ({ forms: { importAnswer }, step: { do: "leave out" } }) as const;
 
+/** Every import with one article is denied. */
+const DENIED = {
+  step: { do: "lie", lie: { on: "import", status: [401, 402, 403], span: "for ever", of: { nth: [0, 1, 2, 3] } } },
+} as const;
+
 export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
@@ -1635,6 +1640,52 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "of two deleted rows of one request the one at zero keeps their article",
     { in: "isSentLater", find: "(at === otherAt && one.live > other.live)", replace: "false" },
     "src/feeds/rekey/former-rows.ts",
+  ),
+  {
+    ...one(
+      "a hold of refused credentials probed with the rows that were refused",
+      "src/feeds/push-imports.ts",
+      "if (!isHeldAsDenied(pass.heldFor) || this.#only",
+      "if (pass.heldFor.length >= 0 || this.#only",
+    ),
+    draws: DENIED,
+  },
+  {
+    ...one(
+      "a request that is denied after an accepted probe is about the feed",
+      "src/feeds/send/read-refusal.ts",
+      "return trial.hasAccepted;",
+      "return false;",
+    ),
+    draws: DENIED,
+  },
+  tested(
+    "test/feeds/push-denied.test.ts",
+    "a row that was denied goes with others again",
+    {
+      in: "send",
+      find: "const areApart = trial.hasAccepted || !isHeldAsDenied(pass.heldFor);",
+      replace: "const areApart = false;",
+    },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-denied.test.ts",
+    "each probe of a hold takes the row with which the last one was refused",
+    { of: "saveProbed", does: "" },
+    "src/feeds/send/refused-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-denied.test.ts",
+    "many controls with credentials that are refused between two requests",
+    { in: "#nextControl", find: "this.hasAccepted && !this.#isDenied", replace: "this.hasAccepted" },
+    "src/feeds/send/refusal-trial.ts",
+  ),
+  tested(
+    "test/feeds/push-denied.test.ts",
+    "a quarantined row that is denied holds its feed",
+    { in: "isAboutRows", find: "isDenied || isRefused", replace: "isDenied" },
+    "src/feeds/send/read-refusal.ts",
   ),
   {
     name: "the rows of a failed request are sent again together and with others",
