@@ -21,8 +21,8 @@ interface Former {
   /** The order that is in PostgreSQL, with the status `new`. */
   id: string;
   ask(status?: string): Promise<void>;
-  /** Sends the status; its answer is lost. */
-  lose(): Promise<void>;
+  /** Sends the status, which is lost before the service acts, or with its answer. */
+  lose(when?: "before" | "after"): Promise<void>;
   /** PostgreSQL's words for the requests. */
   states(): Promise<string[]>;
 }
@@ -44,8 +44,8 @@ async function startFormer(): Promise<Former> {
     );
     await shop.mirror();
   };
-  const lose = async () => {
-    faults.add({ match: { path: "status" }, when: "after", do: LOST });
+  const lose = async (when: "before" | "after" = "after") => {
+    faults.add({ match: { path: "status" }, when, do: LOST });
     faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 502 } });
     await shop.run("statuses");
     faults.clear();
@@ -183,11 +183,8 @@ describeWithPostgres("a status that the former server may have sent", () => {
       const former = await startFormer();
       await former.ask("packed");
       await former.ask();
-      const { faults } = former.shop.sandbox;
       if (isLost) {
-        faults.add({ match: { path: "status" }, when: "before", do: LOST });
-        await former.shop.run("statuses");
-        faults.clear();
+        await former.lose("before");
         await former.shop.mirror();
       }
       expect(await former.states()).toEqual([isLost ? "sending" : "pending", "pending"]);
@@ -226,12 +223,7 @@ describeWithPostgres("a status that the former server may have sent", () => {
       const former = await startFormer();
       await former.ask();
       const { shop } = former;
-      const { faults } = shop.sandbox;
-      if (state === "sending") {
-        faults.add({ match: { path: "status" }, when: "before", do: LOST });
-        await shop.run("statuses");
-        faults.clear();
-      }
+      if (state === "sending") await former.lose("before");
       const posts = postsOf(former);
       const file = copyOf(former);
       shop.bridge.store.db.exec(

@@ -252,10 +252,12 @@ describe("a service that was restored to an earlier copy", () => {
     clock.advance(60_000);
     await run("statuses");
     await poll();
-    goBack(2);
     ask(id, "shipped");
     sandbox.faults.add({ match: { path: "status" }, when: "after", do: { kind: "reset" } });
+    sandbox.faults.add({ match: { path: "snapshot" }, times: "forever", do: { kind: "status", status: 502 } });
     await run("statuses");
+    sandbox.faults.clear();
+    goBack(2);
     expect(requests().map(({ state }) => state)).toEqual(["sent", "sending"]);
     await run("reconcile");
     await live(6);
