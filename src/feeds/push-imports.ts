@@ -50,7 +50,7 @@ import { keyOfReference } from "./row-reference.ts";
 import { loadControl, loadLastSendable, loadProbe } from "./send/controls.ts";
 import { resetClocks } from "./send/flight-rows.ts";
 import { ROWS_PER_COMMIT } from "./send/flights.ts";
-import { isHeldAsDenied } from "./send/read-refusal.ts";
+import { isHeldAsDenied } from "./send/refusal-trial.ts";
 import { wake } from "./send/refused-rows.ts";
 import { requeueDrops, retryRefused } from "./send/retry-refused.ts";
 import type { SendOptions, SendPass } from "./send/send-pass.ts";

@@ -47,21 +47,20 @@ export class LackingChanges {
   readonly #rules: FeedRules;
   readonly #forms: AnswerForms;
 
+  /** Whether there is any. */
+  isOpen: boolean;
+
   constructor(context: FeedContext, rules: FeedRules, forms: AnswerForms) {
     this.#context = context;
     this.#rules = rules;
     this.#forms = forms;
+    this.isOpen = this.#load().length > 0;
   }
 
   /** The rows of such requests among these. */
   among<R extends { id: number }>(rows: readonly R[]): R[] {
     const ids = new Set(this.#load().flatMap((lack) => lack.rows));
     return ids.size === 0 ? [] : rows.filter(({ id }) => ids.has(id));
-  }
-
-  /** Whether there is any. */
-  get isOpen(): boolean {
-    return this.#load().length > 0;
   }
 
   /**
@@ -114,7 +113,7 @@ export class LackingChanges {
 
   /** Inside a transaction, once no outcome is unknown. */
   clear(): void {
-    if (this.#load().length > 0) this.#save([]);
+    this.#save([]);
   }
 
   /** Changes of rows that were sent again, and counted now, are no longer missing. */
@@ -170,6 +169,7 @@ export class LackingChanges {
       if (lack.left > 0 && lack.rows.length > 0 && rows <= ROWS_MAX) open.push(lack);
     }
     LACKS.save(store, { ...LACKS.load(store), [this.#rules.name]: open });
+    this.isOpen = open.length > 0;
   }
 }
 

@@ -7,7 +7,7 @@ import { ServiceError } from "../../service/service-error.ts";
 import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
 import { type FlightEnd, inFlight } from "./flights.ts";
-import { isOfRecord } from "./refusal-trial.ts";
+import { isHeldAsDenied, isOfRecord } from "./refusal-trial.ts";
 import type { Entry, Named, Outcome, Refused, SendPass } from "./send-pass.ts";
 
 /** Only a request that found no connection has certainly had no effect. */
@@ -40,11 +40,6 @@ export function isAboutRows(
 ): boolean {
   if (isHeldAsDenied(heldFor)) return trial.hasAccepted;
   return rows.length > 0 && rows.every(({ isDenied, isRefused }) => isDenied || isRefused);
-}
-
-/** Whether a pass is a probe of refused credentials or a refused payment. */
-export function isHeldAsDenied(heldFor: readonly string[]): boolean {
-  return heldFor.includes("credentials") || heldFor.includes("payment");
 }
 
 /** The records that a refused table's answer names: the table goes again without them. Other requests are divided. */

@@ -168,6 +168,11 @@ export function retryRefusedMs(tries: number): number {
   return backoffMs({ firstMs: 10 * MINUTE_MS, longestMs: RETRY_LONGEST_MS, factor: 6 }, tries + 1);
 }
 
+/** Whether a pass is a probe of refused credentials or a refused payment. */
+export function isHeldAsDenied(heldFor: readonly string[]): boolean {
+  return heldFor.includes("credentials") || heldFor.includes("payment");
+}
+
 /** Statuses of permanent refusals of a record; after others the row waits. 2xx is an answer that reports an error. */
 export function isOfRecord(status: number): boolean {
   return status === 400 || status === 413 || status === 422 || (status >= 200 && status < 300);

@@ -77,7 +77,7 @@ export class SendRequest {
     await this.flights.begin(rows, pass.signal);
     count(pass, "requests", 1);
     const { rules } = this.#options;
-    const mayBeDenied = rules.scope !== "whole" && isAboutRows(pass, rows);
+    const mayBeDenied = () => rules.scope !== "whole" && isAboutRows(pass, rows);
     const answer = await this.#ask(rows, entries, pass.signal, mayBeDenied);
     const { hideSecrets } = this.#context.client;
     const outcome =
@@ -133,7 +133,7 @@ export class SendRequest {
       this.flights.secureMarks();
       return await sendImport(client, { path: rules.path, ...request, totalTimeoutMs: timeoutMs, signal, turn });
     } catch (error) {
-      const refused = refusalOf(error, mayBeDenied);
+      const refused = refusalOf(error, mayBeDenied());
       if (refused !== undefined) return refused;
       const end = effectOf(error);
       await this.#end(rows, end, signal);
@@ -166,7 +166,8 @@ export class SendRequest {
     const at = isoTime(this.#context.clock.nowMs());
     const counted = { counts: countsBeside(counts, named.length), size, isYes, at };
     const mayLack = acceptance !== undefined && rules.scope !== "whole";
-    const changes = mayLack ? await this.lacking.read(pass, rows, counted) : {};
+    const isFew = this.#forms.findFewChanges(counted.counts, size) !== undefined;
+    const changes = mayLack && (isFew || this.lacking.isOpen) ? await this.lacking.read(pass, rows, counted) : {};
     const { found, short, lack } = await this.#findShort(pass, rows, { counted, changes, mayLack });
     if (short !== undefined && (short.parts !== undefined || (lack !== undefined && short.isEarly)))
       return this.#countedShort(status, short, size);
@@ -284,7 +285,7 @@ export class SendRequest {
     this.#unusual.clear();
     await commit(this.#context, signal, () => {
       this.#forms.dropFresh();
-      this.lacking.clear();
+      if (this.lacking.isOpen) this.lacking.clear();
       deleteHold(store, rules.name, "answer");
     });
   }
@@ -308,7 +309,7 @@ export class SendRequest {
     const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
     const also = () => {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
-      this.lacking.forget(accepted);
+      if (this.lacking.isOpen) this.lacking.forget(accepted);
       if (refused.size === 0) this.#saveCounts(counted);
       if (lack !== undefined) this.#forms.saveLack(lack);
     };
@@ -325,8 +326,8 @@ export class SendRequest {
    */
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
     // Which of the rows were left out where too few changes were counted is shown by counts alone.
-    const lacking = new Set(this.lacking.among(rows));
-    this.lacking.forget(rows);
+    const lacking = new Set(this.lackingAmong(rows));
+    if (this.lacking.isOpen) this.lacking.forget(rows);
     const answered = rows.filter((row) => this.#unusual.delete(row.id) && !lacking.has(row));
     if (answered.length > 0) this.#forgetUnusual();
     const isOver =
@@ -336,8 +337,13 @@ export class SendRequest {
     this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt: answered.length > 0 || isOver }));
   }
 
+  /** The rows of requests of which too few changes were counted. */
+  lackingAmong<R extends { id: number }>(rows: readonly R[]): R[] {
+    return this.lacking.isOpen ? this.lacking.among(rows) : [];
+  }
+
   #forgetUnusual(): void {
-    const open = this.lacking.among([...this.#unusual].map((id) => ({ id })));
+    const open = this.lackingAmong([...this.#unusual].map((id) => ({ id })));
     this.#unusual.clear();
     for (const { id } of open) this.#unusual.add(id);
   }

@@ -13,11 +13,11 @@ import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
 import { loadFeed, saveFeedChunk } from "../feed-rows.ts";
 import { partKeyOf } from "./count-probe.ts";
 import { inFlight } from "./flights.ts";
-import { isHeldAsDenied } from "./read-refusal.ts";
 import {
   inChunks,
   inParts,
   isDenial,
+  isHeldAsDenied,
   isOfRecord,
   planParts,
   RefusalTrial,
@@ -148,7 +148,7 @@ export class SendRows {
     // The last part added is sent first: a record at which the service has failed is sent alone, after all others.
     for (const row of together) if (hasFailedAlone(row)) trial.add([row]);
     const others = together.filter((row) => !hasFailedAlone(row));
-    const doubted = this.request.lacking.among(others);
+    const doubted = this.request.lackingAmong(others);
     const rest = others.filter((row) => !doubted.includes(row));
     for (const part of inParts(doubted).reverse()) trial.add(part);
     for (const part of planParts(rest, this.#failed.outageUntilMs).reverse()) trial.add(part);
