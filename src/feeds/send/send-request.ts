@@ -122,7 +122,7 @@ export class SendRequest {
     rows: readonly OutboxRow[],
     entries: readonly Entry[],
     signal: AbortSignal,
-    mayBeDenied = false,
+    mayBeDenied = () => false,
   ): Promise<ServiceAnswer | Refused> {
     const { client, files } = this.#context;
     const { rules, timeoutMs } = this.#options;
