@@ -47,14 +47,19 @@ export class LackingChanges {
   readonly #rules: FeedRules;
   readonly #forms: AnswerForms;
 
-  /** Whether there is any. */
-  isOpen: boolean;
+  /** Whether there was any since the start: where there was none, nothing else needs to be asked. */
+  wereOpen: boolean;
 
   constructor(context: FeedContext, rules: FeedRules, forms: AnswerForms) {
     this.#context = context;
     this.#rules = rules;
     this.#forms = forms;
-    this.isOpen = this.#load().length > 0;
+    this.wereOpen = this.isOpen;
+  }
+
+  /** Whether there is any. */
+  get isOpen(): boolean {
+    return this.#load().length > 0;
   }
 
   /** The rows of such requests among these. */
@@ -169,7 +174,7 @@ export class LackingChanges {
       if (lack.left > 0 && lack.rows.length > 0 && rows <= ROWS_MAX) open.push(lack);
     }
     LACKS.save(store, { ...LACKS.load(store), [this.#rules.name]: open });
-    this.isOpen = open.length > 0;
+    this.wereOpen ||= open.length > 0;
   }
 }
 
