@@ -1,17 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JobName } from "../../src/pass/job-names.ts";
-import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
+import { ALL_FEEDS, fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
-const ALL_FEEDS = {
-  imports: {
-    prices: {
-      path: "/api/v1/import/prices",
-      record: { sku: "{sku}", price_type: "{price_type}", price: "{price|number}" },
-    },
-    catalog: { path: "/api/v1/import/catalog", record: { sku: "{sku}", name: "{name}" } },
-  },
-};
 const WINDOW = 6;
 /** With the minutes until the probe. */
 const STATUSES = [

@@ -1,16 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { fillStock, startFeeds } from "../support/pushed.ts";
+import { ALL_FEEDS, fillStock, startFeeds } from "../support/pushed.ts";
 import { itSome, itWhole } from "../support/whole.ts";
 
-const ALL_FEEDS = {
-  imports: {
-    prices: {
-      path: "/api/v1/import/prices",
-      record: { sku: "{sku}", price_type: "{price_type}", price: "{price|number}" },
-    },
-    catalog: { path: "/api/v1/import/catalog", record: { sku: "{sku}", name: "{name}" } },
-  },
-};
 const MINUTE_MS = 60_000;
 
 describe("refused credentials", () => {

@@ -9,6 +9,17 @@ import type { StartOptions } from "../../src/sandbox/start-sandbox.ts";
 import { mergeSettings, type Settings, startTestBridge, type TestBridge } from "./bridge.ts";
 
 /** The deadline of an import in these tests, in milliseconds on the test's clock. */
+/** Settings with prices and a catalog beside the stocks. */
+export const ALL_FEEDS = {
+  imports: {
+    prices: {
+      path: "/api/v1/import/prices",
+      record: { sku: "{sku}", price_type: "{price_type}", price: "{price|number}" },
+    },
+    catalog: { path: "/api/v1/import/catalog", record: { sku: "{sku}", name: "{name}" } },
+  },
+};
+
 export const IMPORT_TIMEOUT_MS = 120_000;
 const MINUTE_MS = 60_000;
 

@@ -48,13 +48,13 @@ export class LackingChanges {
   readonly #forms: AnswerForms;
 
   /** Whether there was any since the start: where there was none, nothing else needs to be asked. */
-  wereOpen: boolean;
+  hadAny: boolean;
 
   constructor(context: FeedContext, rules: FeedRules, forms: AnswerForms) {
     this.#context = context;
     this.#rules = rules;
     this.#forms = forms;
-    this.wereOpen = this.isOpen;
+    this.hadAny = this.isOpen;
   }
 
   /** Whether there is any. */
@@ -174,7 +174,7 @@ export class LackingChanges {
       if (lack.left > 0 && lack.rows.length > 0 && rows <= ROWS_MAX) open.push(lack);
     }
     LACKS.save(store, { ...LACKS.load(store), [this.#rules.name]: open });
-    this.wereOpen ||= open.length > 0;
+    this.hadAny ||= open.length > 0;
   }
 }
 

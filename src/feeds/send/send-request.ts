@@ -167,7 +167,7 @@ export class SendRequest {
     const counted = { counts: countsBeside(counts, named.length), size, isYes, at };
     const mayLack = acceptance !== undefined && rules.scope !== "whole";
     const isFew = this.#forms.findFewChanges(counted.counts, size) !== undefined;
-    const changes = mayLack && (isFew || this.lacking.wereOpen) ? await this.lacking.read(pass, rows, counted) : {};
+    const changes = mayLack && (isFew || this.lacking.hadAny) ? await this.lacking.read(pass, rows, counted) : {};
     const { found, short, lack } = await this.#findShort(pass, rows, { counted, changes, mayLack });
     if (short !== undefined && (short.parts !== undefined || (lack !== undefined && short.isEarly)))
       return this.#countedShort(status, short, size);
@@ -285,7 +285,7 @@ export class SendRequest {
     this.#unusual.clear();
     await commit(this.#context, signal, () => {
       this.#forms.dropFresh();
-      if (this.lacking.wereOpen) this.lacking.clear();
+      if (this.lacking.hadAny) this.lacking.clear();
       deleteHold(store, rules.name, "answer");
     });
   }
@@ -309,7 +309,7 @@ export class SendRequest {
     const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
     const also = () => {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
-      if (this.lacking.wereOpen) this.lacking.forget(accepted);
+      if (this.lacking.hadAny) this.lacking.forget(accepted);
       if (refused.size === 0) this.#saveCounts(counted);
       if (lack !== undefined) this.#forms.saveLack(lack);
     };
@@ -327,19 +327,19 @@ export class SendRequest {
   #saveUsual(rows: readonly OutboxRow[], { form }: JudgedAnswer): void {
     // Which of the rows were left out where too few changes were counted is shown by counts alone.
     const lacking = new Set(this.lackingAmong(rows));
-    if (this.lacking.wereOpen) this.lacking.forget(rows);
+    if (this.lacking.hadAny) this.lacking.forget(rows);
     const answered = rows.filter((row) => this.#unusual.delete(row.id) && !lacking.has(row));
     if (answered.length > 0) this.#forgetUnusual();
     const isOver =
       this.#unusual.size === 0 &&
-      !(this.lacking.wereOpen && this.lacking.isOpen) &&
+      !(this.lacking.hadAny && this.lacking.isOpen) &&
       deleteHold(this.#context.store, this.#options.rules.name, "answer");
     this.#doubtAccepted(this.#forms.saveUsual(form, { endsDoubt: answered.length > 0 || isOver }));
   }
 
   /** The rows of requests of which too few changes were counted. */
   lackingAmong<R extends { id: number }>(rows: readonly R[]): R[] {
-    return this.lacking.wereOpen ? this.lacking.among(rows) : [];
+    return this.lacking.hadAny ? this.lacking.among(rows) : [];
   }
 
   #forgetUnusual(): void {

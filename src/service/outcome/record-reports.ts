@@ -119,11 +119,16 @@ class ReportReader {
         const all = compared(name);
         if (!all.every(({ holds }) => holds === "yes" || holds === "maybe")) continue;
         if (!all.some(({ holds }) => holds === "yes")) continue;
-        for (const { index } of all) this.of[index]?.add(memberWord(place, name, HOLDS));
+        // A word that is cut would name another member.
+        if (place.length + name.length + HOLDS_NOT.length > WORD_MAX) continue;
+        for (const { index } of all) this.of[index]?.add(place + name + HOLDS);
       }
       for (const word of usual.filter((each) => each.startsWith(place))) {
-        for (const { index, holds } of compared(word.slice(place.length, -HOLDS.length)))
-          if (holds === "no") this.of[index]?.add(word.slice(0, -HOLDS.length) + HOLDS_NOT);
+        const name = word.slice(place.length, -HOLDS.length);
+        // Of a list below this place.
+        if (name.includes("[]")) continue;
+        for (const { index, holds } of compared(name))
+          if (holds === "no") this.of[index]?.add(place + name + HOLDS_NOT);
       }
     }
   }
@@ -226,10 +231,6 @@ class ReportReader {
     this.#records.set(index, record);
     return record;
   }
-}
-
-function memberWord(place: string, name: string, suffix: string): string {
-  return place + name.slice(0, Math.max(0, WORD_MAX - place.length - HOLDS_NOT.length)) + suffix;
 }
 
 /** Also those of an object below, by a path. */

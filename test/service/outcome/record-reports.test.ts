@@ -138,6 +138,14 @@ describe("what an answer says of one record of the request", () => {
     expect(oddKeys(usual, answer)).toEqual([]);
   });
 
+  it("is nothing new of a member with a name that is longer than a word, nor of one of a list below", () => {
+    const long = { [`quantity_${"of_the_article_".repeat(5)}`]: 3 };
+    expect(oddKeys({ items: both(long) }, { items: both(long) })).toEqual([]);
+    const flat = { data: both({ quantity: 3 }) };
+    const usual = learnedOf([{ data: [{ group: 1, items: both({ quantity: 3 }) }] }, flat], SENT);
+    expect(findOdd(usual, readSaid(flat, SENT, usual))).toEqual([]);
+  });
+
   it("is nothing new of a key that is no number, where those before were", () => {
     const numbered = [record("000042"), record("000043")];
     const usual = usualOf({ items: [{ sku: "000042" }, { sku: "000043" }] }, numbered);
