@@ -108,9 +108,9 @@ export async function endQuietly(world: World): Promise<Losses> {
   await settle();
   // Where nothing shows that the service has moved an order on, it is read again ten minutes later.
   if (world.forms.movesOn) await goOn(world, 12 * MINUTE_MS, 4);
-  // A time that the service wrote while its clock was ahead may have come in these minutes alone: from then on its changes list that version as
-  // the latest of an order that has another one, which looks as a replica does that lags.
-  if (world.skewOverMs !== undefined && isOwed()) {
+  // A time that was ahead when the service wrote it may have come in these minutes alone: from then on its changes list that version as the
+  // latest of an order that has another one, which looks as a replica does that lags.
+  if ((world.skewOverMs ?? world.wrong) !== undefined && isOwed()) {
     await insist();
     await settle();
   }
