@@ -13,6 +13,7 @@ import {
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
+import { TIMES_BACK } from "./times-back.ts";
 
 type Classes = Readonly<Record<string, readonly (string | number)[]>>;
 
@@ -149,8 +150,10 @@ const HOSTILE_KINDS: Classes = {
     "odd trigger",
     "mistype",
     "times",
+    "times back",
     "links elsewhere",
   ],
+  "times back": TIMES_BACK,
   "form leases": ["true", "false"],
   "form pages": [2, 3],
   "form numbers": ["true", "false"],

@@ -109,6 +109,9 @@ export function act(world: World, deed: Deed) {
       world.coverage.count("times", deed.form);
       // What a service has written more exactly it does not write less exactly later: its orders would get other times.
       return world.service.setOptions({ timestamps: deed.form, precision: finerOf(deed.precision, world) });
+    case "times back":
+      world.coverage.count("times back", deed.minutes);
+      return world.service.setOptions({ timesBackMinutes: deed.minutes });
     case "move":
       world.isElsewhereReady = deed.to === "nothing";
       // How its answers say so of a record is not known there, nor at first where it comes back to.
@@ -301,7 +304,7 @@ export function changeOrder(
   const timestamp = timestampOf(world, change.timestamp);
   const timestampMs = timestamp.keepTimestamp
     ? versions.newest(id)?.timestampMs
-    : service.now() - (timestamp.lateByMs ?? 0);
+    : versions.timestampNow - (timestamp.lateByMs ?? 0);
   service.changeOrder(id, { ...content, ...timestamp });
   versions.note(id, timestampMs);
   if (change.timestamp === "future" && !service.options.dateHeader)

@@ -337,7 +337,11 @@ export function staleOrders(world: World): Difference[] {
       !isSameTime &&
       !isContradictedByBatch(world, id, payload) &&
       !isBehindUntold(world, versions.newest(id)?.madeMs ?? 0);
-    const isOnTime = lateMs < forms.lookBackMs || lateMs <= 0 || (isSinceSkew(world, id) && isSeenAhead(world));
+    const isOnTime =
+      lateMs < forms.lookBackMs ||
+      lateMs <= 0 ||
+      (isSinceSkew(world, id) && isSeenAhead(world)) ||
+      isAsFarBack(world, id, lateMs);
     return [
       {
         orderId: id,
@@ -392,6 +396,14 @@ function isReadAfterUnit({ versions, service, forms }: World, id: string): boole
 
 /** The position lies so far ahead of the machine's clock that this shows it. */
 const SHOWN_AHEAD_MS = 3_600_000;
+
+/** The service writes all times so much too early. A new order shows it, and what changes from then on is asked for from there as well. */
+function isAsFarBack({ service, versions }: World, id: string, lateMs: number): boolean {
+  const backMs = service.options.timesBackMinutes * MINUTE_MS;
+  const newest = versions.newest(id);
+  if (newest === undefined || backMs === 0 || newest.timestampMs !== newest.madeMs - backMs) return false;
+  return lateMs <= backMs + MINUTE_MS;
+}
 
 /** Whether the newest version was made, with the time of that moment, after the service's clock had been wrong. */
 function isSinceSkew({ versions, skewOverMs }: World, id: string): boolean {

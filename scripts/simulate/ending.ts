@@ -227,7 +227,9 @@ async function settleLosses(world: World): Promise<Losses> {
     // A page full of changes with one timestamp hides the next one.
     await world.time.pass(Math.max(2_000, unitOf(forms)));
   }
-  for (let polls = 0; polls < POLLS_MAX && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
+  // From before the position changes are asked for every twenty minutes.
+  const pollsMax = service.options.timesBackMinutes > 0 ? 2 * POLLS_MAX : POLLS_MAX;
+  for (let polls = 0; polls < pollsMax && missing().length > 0; polls++) await world.time.pass(MINUTE_MS);
   // A position ahead of the changes does not see them: they are left to the wide re-poll.
   if (missing().length > 0 && world.position.aheadMs !== undefined) await runNightly(world, "updates");
   const left = missing();

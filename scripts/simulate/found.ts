@@ -23,6 +23,7 @@ import { EMPTY_WORDS } from "./hostile/lies.ts";
 import type { Added, Apart, Fate, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.ts";
+import { TIMES_BACK } from "./times-back.ts";
 
 const DAY = 24 * HOUR;
 
@@ -45,6 +46,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5a52, shares: { usual: 0.02, hostile: 0.06 }, draw: renamed },
   { tag: 0x3e0c, shares: { usual: 0.04, hostile: 0.08 }, draw: requested },
   { tag: 0x71e5, shares: { usual: 0.03, hostile: 0.05 }, draw: otherTimes },
+  { tag: 0x71bb, shares: { usual: 0.06, hostile: 0.1 }, draw: timesBack },
   { tag: 0x7ab1, shares: { usual: 0.02, hostile: 0.04 }, draw: remade },
   { tag: 0x40fe, shares: { usual: 0.03, hostile: 0.06 }, draw: moved },
   { tag: 0x1d1d, shares: { usual: 0.03, hostile: 0.06 }, draw: underOneId },
@@ -1168,6 +1170,26 @@ function refer(_random: Random, forms: Forms): Added {
 }
 
 const ISO = ["iso-z", "iso-offset", "iso-naive"] as const;
+
+/** A deployment in another zone writes times without a zone hours too early; a new order shows it, and changes follow it. */
+function timesBack(random: Random, forms: Forms): Apart | undefined {
+  const namesNone = forms.timestamps === "iso-naive" || forms.timestamps === "dotted";
+  if (!namesNone || forms.next !== "none" || forms.keeps !== "oldest" || forms.retention) return undefined;
+  return {
+    forms,
+    steps: [
+      orders(3),
+      change(random),
+      ...idle(3),
+      { after: 0, do: "times back", minutes: pickOne(random, TIMES_BACK) },
+      ...(random() < 0.5 ? [change(random), pass()] : []),
+      orders(1),
+      ...idle(3),
+      change(random),
+      ...(random() < 0.5 ? [{ after: 25 * MINUTE, do: "wait" } as const, change(random), pass()] : []),
+    ],
+  };
+}
 
 /** A deployment writes all timestamps in another zone, without one, or in milliseconds. */
 function otherTimes(random: Random, forms: Forms): Apart | undefined {

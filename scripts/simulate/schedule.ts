@@ -5,6 +5,7 @@ import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
 import type { MistypedKey, Slip } from "./slips.ts";
+import type { TimesBack } from "./times-back.ts";
 
 /** Requests of the bridge, by purpose. */
 export type Asked = Exclude<RequestKind, "unknown">;
@@ -123,6 +124,8 @@ export type Deed =
   | { do: "links elsewhere"; link: string; ms: number }
   /** From now on the service writes its timestamps in another form. */
   | { do: "times"; form: Forms["timestamps"]; precision: Forms["precision"] }
+  /** From now on the service writes its timestamps so much too early, as after a deployment in another zone. Its \`Date\` is right. */
+  | { do: "times back"; minutes: TimesBack }
   | { do: "wait" }
   | HostileDeed;
 

@@ -54,8 +54,13 @@ export class Versions {
     return [...this.#orders.keys()];
   }
 
+  /** The time that the service gives to what it writes now: its clock's, or an earlier one. */
+  get timestampNow(): number {
+    return this.#service.now() - this.#service.options.timesBackMinutes * 60_000;
+  }
+
   /** After each change of an order at the service. */
-  note(orderId: string, timestampMs = this.#service.now()): void {
+  note(orderId: string, timestampMs = this.timestampNow): void {
     const text = this.#service.newestText(orderId);
     if (text === undefined) return;
     const versions = this.#orders.get(orderId) ?? [];

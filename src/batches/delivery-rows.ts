@@ -10,6 +10,7 @@ import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
+import { areOrdersBehind } from "../pass/orders-behind.ts";
 import type { Covered } from "../pass/shown.ts";
 
 export interface OpenDelivery {
@@ -159,13 +160,20 @@ const BEHIND_MAX_MS = 86_400_000;
 /**
  * Whether the service's clock is behind what it was since the loss. What is served then comes again before what was delivered
  * earlier, because the time to deliver that again has not come by this clock.
+ * @param areTimesBehind new orders have earlier times than the changes before them, which says so where no `Date` does
  */
 function isBehindLoss(
   mark: { serviceMs: number | null; behindMs: number | null },
-  { serviceMs, machineMs }: { serviceMs: number | undefined; machineMs: number },
+  {
+    serviceMs,
+    machineMs,
+    areTimesBehind,
+  }: { serviceMs: number | undefined; machineMs: number; areTimesBehind: boolean },
 ): boolean {
   const isBehind =
-    serviceMs === undefined ? mark.behindMs !== null : serviceMs < (mark.serviceMs ?? serviceMs) - STEP_MS;
+    serviceMs === undefined
+      ? mark.behindMs !== null || areTimesBehind
+      : serviceMs < (mark.serviceMs ?? serviceMs) - STEP_MS;
   return isBehind && (mark.behindMs === null || leastAgoMs(mark.behindMs, machineMs) < BEHIND_MAX_MS);
 }
 
@@ -181,7 +189,7 @@ export function settleDelivery(store: Store, served: Served): boolean {
   const change = (set: Partial<typeof mark>) => updateRows(store, openDeliveries, {}, set);
   const { fingerprint, known, machineMs } = served;
   const serviceMs = msOf(served.date);
-  if (isBehindLoss(mark, { serviceMs, machineMs })) {
+  if (isBehindLoss(mark, { serviceMs, machineMs, areTimesBehind: areOrdersBehind(store) })) {
     change({ behindMs: mark.behindMs ?? machineMs, firstServed: null });
     return false;
   }

@@ -16,7 +16,9 @@ import { hasFollowed, loadNewestTimestamp, loadWatermark, TIME_STREAM, UPDATES_S
 interface OrdersBehind {
   /** How far the newest of them was behind the time at which it came, in milliseconds. */
   byMs: number;
-  /** When it came, by this machine's clock. */
+  /** From where the next request asks for changes, less the overlap, in the service's times; until the first one the time of an order. */
+  fromMs: number;
+  /** When the last of them came, by this machine's clock. */
   at: string;
   /** Requests since the first of them. */
   step: number;
@@ -25,49 +27,66 @@ interface OrdersBehind {
 
 const BEHIND = new MetaValue<OrdersBehind | undefined>("orders_behind");
 
+type Clocks = Pick<JobContext, "store" | "client" | "clock">;
+
 /** Time zones differ by a quarter of an hour at least; an order that has waited for a moment is no sign. */
 const BEHIND_MIN_MS = 15 * MINUTE_MS;
-/** Zones differ by no more than this; an older order has waited at the service. */
+/** Zones differ by no more than this; an order further behind the position has waited at the service. */
 const BEHIND_MAX_MS = 26 * 60 * MINUTE_MS;
 const WAITS_MS = [5, 10].map((minutes) => minutes * MINUTE_MS);
 const WAIT_LONGEST_MS = 20 * MINUTE_MS;
 
 /** To be called inside the transaction that has stored a new order of a batch. */
-export function noteNewOrder(
-  { store, client, clock }: Pick<JobContext, "store" | "client" | "clock">,
-  timezone: string,
-): void {
-  const positions = [UPDATES_STREAM, TIME_STREAM].map((stream) => timeOf(loadWatermark(store, stream), timezone));
+export function noteNewOrder({ store, client, clock }: Clocks, timezone: string): void {
+  const positions = [UPDATES_STREAM, TIME_STREAM].map((stream) => msOf(loadWatermark(store, stream), timezone));
   const position = positions.find((each) => each !== undefined);
-  const order = timeOf(loadNewestTimestamp(store) ?? undefined, timezone);
+  const order = msOf(loadNewestTimestamp(store) ?? undefined, timezone);
   if (position === undefined || order === undefined || !hasFollowed(store)) return;
-  if (order + BigInt(BEHIND_MIN_MS) * MS_NS > position) return;
-  const nowMs = clock.nowMs();
-  const serviceMs = client.serviceNow === undefined ? nowMs : Date.parse(client.serviceNow);
-  const byMs = serviceMs - Number(order / MS_NS);
-  if (byMs > BEHIND_MAX_MS) return;
+  if (position - order < BEHIND_MIN_MS || position - order > BEHIND_MAX_MS) return;
   const known = BEHIND.load(store);
-  const at = isoTime(nowMs);
-  BEHIND.save(store, { ...(known ?? { step: 0, dueAt: at }), byMs: Math.max(byMs, known?.byMs ?? 0), at });
+  const at = isoTime(clock.nowMs());
+  const byMs = serviceMs({ client, clock }) - order;
+  BEHIND.save(store, {
+    ...(known ?? { step: 0, dueAt: at }),
+    byMs: Math.max(byMs, known?.byMs ?? 0),
+    fromMs: Math.min(order, known?.fromMs ?? order),
+    at,
+  });
 }
 
-/** From when changes are due to be requested again (UTC, ISO 8601); undefined where they are not. */
-export function findBehind(store: Store, nowMs: number, overlapMs: number): string | undefined {
+/** Whether, for a day now, orders came whose timestamps are earlier than the position. */
+export function areOrdersBehind(store: Store): boolean {
+  return BEHIND.load(store) !== undefined;
+}
+
+/** From when changes are due to be requested again, in the service's times (UTC, ISO 8601); undefined where they are not. */
+export function findBehind(
+  { store, clock }: Pick<JobContext, "store" | "clock">,
+  overlapMs: number,
+): string | undefined {
   const behind = BEHIND.load(store);
+  if (behind === undefined) return undefined;
+  const waitMs = Date.parse(behind.dueAt) - clock.nowMs();
   // No wait is so long: the clock was set back.
-  const isDue = behind && (Date.parse(behind.dueAt) <= nowMs || Date.parse(behind.dueAt) > nowMs + 2 * WAIT_LONGEST_MS);
-  return isDue ? isoTime(nowMs - behind.byMs - overlapMs) : undefined;
+  return waitMs <= 0 || waitMs > 2 * WAIT_LONGEST_MS ? isoTime(behind.fromMs - overlapMs) : undefined;
 }
 
 /** To be called inside the transaction that requests them. A day after the last of these orders it is the last request. */
-export function moveBehind(store: Store, nowMs: number): void {
+export function moveBehind({ store, client, clock }: Clocks): void {
   const behind = BEHIND.load(store);
   if (behind === undefined) return;
+  const nowMs = clock.nowMs();
   const isOver = Math.abs(nowMs - Date.parse(behind.at)) > DAY_MS;
-  const waitMs = WAITS_MS[behind.step] ?? WAIT_LONGEST_MS;
-  BEHIND.save(store, isOver ? undefined : { ...behind, step: behind.step + 1, dueAt: isoTime(nowMs + waitMs) });
+  const dueAt = isoTime(nowMs + (WAITS_MS[behind.step] ?? WAIT_LONGEST_MS));
+  const fromMs = serviceMs({ client, clock }) - behind.byMs;
+  BEHIND.save(store, isOver ? undefined : { ...behind, fromMs, step: behind.step + 1, dueAt });
 }
 
-function timeOf(text: string | undefined, timezone: string): bigint | undefined {
-  return readTimestamp(text ?? null, timezone)?.instantNs;
+function serviceMs({ client, clock }: Pick<JobContext, "client" | "clock">): number {
+  return client.serviceNow === undefined ? clock.nowMs() : Date.parse(client.serviceNow);
+}
+
+function msOf(text: string | undefined, timezone: string): number | undefined {
+  const timestamp = readTimestamp(text ?? null, timezone);
+  return timestamp && Number(timestamp.instantNs / MS_NS);
 }

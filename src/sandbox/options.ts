@@ -257,6 +257,8 @@ const OPTIONS = group({
   timestampOffsetMinutes: whole(-840).default(180),
   /** The zone of `iso-naive` and `dotted`, which have no offset. */
   naiveOffsetMinutes: whole(-840).default(0),
+  /** By how many minutes times of orders are written too early, as after a deployment in another zone; `Date` is right. */
+  timesBackMinutes: whole(0).default(0),
   /** Whether answers have the header `Date`. */
   dateHeader: z.boolean().default(true),
   /** The difference between the service's clock and the injected one. */

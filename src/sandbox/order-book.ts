@@ -30,6 +30,8 @@ export interface BookSources {
   readonly now: () => number;
   readonly random: Random;
   readonly precision: () => SandboxOptions["precision"];
+  /** By how much its times are too early, in milliseconds. */
+  readonly timesBackMs: () => number;
 }
 
 /** The newest version of an order. */
@@ -144,7 +146,8 @@ export class OrderBook {
 
   private timestampOf(patch: ChangePatch, before: number | undefined): number {
     if (patch.keepTimestamp === true && before !== undefined) return before;
-    const us = patch.timestamp === undefined ? this.nowUs() - (patch.lateByMs ?? 0) * 1000 : patch.timestamp * 1000;
+    const earlierMs = this.sources.timesBackMs() + (patch.lateByMs ?? 0);
+    const us = patch.timestamp === undefined ? this.nowUs() - earlierMs * 1000 : patch.timestamp * 1000;
     return truncateUs(us, this.sources.precision());
   }
 

@@ -64,7 +64,12 @@ export class SandboxService {
     this.ledger = new Ledger(sources);
     const now = () => this.now();
     const options = () => this.current;
-    this.book = new OrderBook({ now, random: sources.random, precision: () => this.current.precision });
+    this.book = new OrderBook({
+      now,
+      random: sources.random,
+      precision: () => this.current.precision,
+      timesBackMs: () => this.current.timesBackMinutes * MINUTE_MS,
+    });
     this.site = {
       now,
       random: sources.random,

@@ -245,11 +245,11 @@ export class FollowUpdates implements Job {
     const { store, clock } = this.#context;
     const nowMs = clock.nowMs();
     if (isLookBackDue(store, nowMs)) await commit(this.#context, signal, () => requestLookBack(store, isoTime(nowMs)));
-    const from = findBehind(store, nowMs, this.#options.follow.overlapMs);
+    const from = findBehind(this.#context, this.#options.follow.overlapMs);
     if (from === undefined || BACKFILL.load(store) !== undefined) return;
     await commit(this.#context, signal, () => {
       requestBackfill(store, from, { isOwn: true });
-      moveBehind(store, nowMs);
+      moveBehind(this.#context);
     });
   }
 

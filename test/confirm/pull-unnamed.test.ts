@@ -172,6 +172,25 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
+  it("is not proved by what a service serves that names no time, while new orders have times of an hour before", async () => {
+    const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1, dateHeader: false });
+    t.sandbox.service.changeOrder(t.sandbox.service.createOrder(), { status: "paid" });
+    await t.run("orders");
+    await t.run("updates");
+    createOrders(t, 2);
+    t.sandbox.faults.add(lostGet);
+    await t.run("orders");
+    await t.run("orders");
+    const before = confirmBodies(t).length;
+    t.sandbox.service.setOptions({ clockOffsetMs: -3_600_000 });
+    createOrders(t, 1);
+    await t.run("orders");
+    await passMinute(t);
+    await passMinute(t);
+    expect(orderCount(t)).toBe(3);
+    expect(confirmBodies(t)).toHaveLength(before);
+  });
+
   it("waits no longer than a day for a clock that stays behind", async () => {
     const t = await startSetBack();
     t.clock.advance(86_400_000);

@@ -232,11 +232,13 @@ describe("the watermark", () => {
 
 describe("times that were set back by some hours, as by another time zone", () => {
   const HOUR_MS = 3_600_000;
-  const start = async (byMs: number) => {
-    const test = await startFollowed(3, { service: { dateHeader: false } });
+  const start = async (byMs: number, aheadMs = 0) => {
+    const settings = { updates: { overlap: "1m" } };
+    const test = await startFollowed(3, { settings, service: { dateHeader: false } });
     test.change(test.ids[0]!, { status: "paid" });
     await test.poll();
-    test.sandbox.service.setOptions({ clockOffsetMs: -byMs });
+    test.clock.jump(aheadMs);
+    test.sandbox.service.setOptions({ clockOffsetMs: -byMs - aheadMs });
     test.change(test.ids[1]!, { status: "cancelled" });
     test.sandbox.service.createOrder();
     await test.run("orders");
@@ -247,6 +249,24 @@ describe("times that were set back by some hours, as by another time zone", () =
     const test = await start(3 * HOUR_MS);
     for (let polls = 0; polls < 3; polls++) await test.poll();
     expect(test.statusOf(test.ids[1]!).status).toBe("cancelled");
+    test.change(test.ids[2]!, { status: "cancelled" });
+    for (let polls = 0; polls < 25; polls++) await test.poll();
+    expect(test.statusOf(test.ids[2]!).status).toBe("cancelled");
+  });
+
+  it.each([2, 7, 12, 17])(
+    "hide no change that was made %i minutes after changes were last requested",
+    async (minutes) => {
+      const test = await start(3 * HOUR_MS);
+      for (let polls = 0; polls < 20 + minutes; polls++) await test.poll();
+      test.change(test.ids[2]!, { status: "cancelled" });
+      for (let polls = 0; polls < 25; polls++) await test.poll();
+      expect(test.statusOf(test.ids[2]!).status).toBe("cancelled");
+    },
+  );
+
+  it("hide no change where this machine's clock is a day ahead", async () => {
+    const test = await start(12 * HOUR_MS, 24 * HOUR_MS);
     test.change(test.ids[2]!, { status: "cancelled" });
     for (let polls = 0; polls < 25; polls++) await test.poll();
     expect(test.statusOf(test.ids[2]!).status).toBe("cancelled");

@@ -167,7 +167,7 @@ async function changeMany(world: World): Promise<void> {
   });
   const change = async (id: string, sku: string) => {
     service.changeOrder(id, { lines: [{ sku, quantity: 1 }] });
-    versions.note(id, service.now());
+    versions.note(id);
     // Each with a time of its own, whatever the precision.
     await world.time.pass(1_100);
   };
@@ -204,7 +204,7 @@ async function changeLate(world: World): Promise<void> {
   if (id === undefined) return;
   for (let made = 1; made <= LATE_CHANGES; made++) {
     service.changeOrder(id, { lines: [{ sku: "late", quantity: made }] });
-    versions.note(id, service.now());
+    versions.note(id);
     await goOn(world, forms.lagMs + 2 * MINUTE_MS, 3);
   }
   await goOn(world, UNKNOWN_MS, 10);
@@ -270,7 +270,7 @@ async function changeOne(
   const id = stored.findLast(isMeant);
   if (id === undefined) return { id, isKnown: true };
   service.changeOrder(id, { lines: [{ sku, quantity: 1 }] });
-  versions.note(id, service.now());
+  versions.note(id);
   await goOn(world, UNKNOWN_MS, 10);
   const payload = auditor.prepare("SELECT payload FROM orders WHERE order_id = ?").pluck().get(id);
   return { id, isKnown: world.violation !== undefined || String(payload).includes(JSON.stringify(sku)) };
