@@ -648,6 +648,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     ...one(
+      "changes that were set back by a zone are requested from a moment before the present alone",
+      "src/pass/orders-behind.ts",
+      "isoTime(behind.fromMs - overlapMs)",
+      "isoTime(clock.nowMs() - behind.byMs - overlapMs)",
+    ),
+    draws: { step: { do: "times back" } },
+  },
+  {
+    ...one(
+      "new orders with times behind the position mean nothing",
+      "src/pass/orders-behind.ts",
+      "const known = BEHIND.load(store);",
+      "const known = BEHIND.load(store);\n  if (known === undefined) return;",
+    ),
+    draws: { step: { do: "times back" } },
+  },
+  {
+    ...one(
       "since written as ISO text where times are DD.MM.YYYY",
       "src/answers/timestamp.ts",
       'const date = form.kind === "dotted" ?',
