@@ -54,6 +54,8 @@ const DRAIN_MS = 7_000;
 const ENDED_MS = 9_000;
 /** The hour after which a batch without orders is confirmed, and the polls of a quiet day around it. */
 const EMPTY_MS = 90 * 60_000;
+/** The time of six answers, ever further apart, after which a new form of answers is usual that has a yes in it. */
+const FORM_MS = 6 * 3_600_000;
 const TICKS_PER_MINUTE = 6;
 /** Rounds of passes in a long stretch of the schedule: a lie that lasts for hours is to be met several times. */
 const STRETCH_TICKS: Record<WorldKind, number> = { usual: 5, hostile: 10 };
@@ -111,8 +113,8 @@ export class World implements Scene, Line, CommitHooks {
   hadRefusedRecords = false;
   hadRejects = false;
   hadRefusedConfirms = false;
-  /** Set where every fault is over and nothing may fail any more. */
-  isQuiet = false;
+  /** Since when every fault is over and nothing may fail any more. */
+  quietMs = Number.POSITIVE_INFINITY;
   /** Since when each answer to GET /orders is a batch without orders. */
   #emptySinceMs: number | undefined;
   readonly random: Random;
@@ -439,13 +441,20 @@ export class World implements Scene, Line, CommitHooks {
     // A position that is too old for a service is asked for nearer, once it was refused.
     const isTooOld = job === "updates" && error?.code === "request_refused" && error.message.includes("too old");
     const isEmptyYet = this.#isEmptyYet(job, error);
+    // How a service writes its times is known from the pass on after it has shown one.
+    const isTimeUnknown =
+      job === "updates" && error?.code === "request_refused" && this.time.elapsedMs - this.position.shownMs < DRAIN_MS;
+    // What was answered from the first time on, however long, was taken for usual, and what is well looks new.
+    const isFormNew = error?.code === "answer_unknown" && this.time.elapsedMs - this.quietMs < FORM_MS;
     if (
       error !== null &&
       !isRefusal &&
       !isLimited &&
       !isTooOld &&
       !isEmptyYet &&
-      this.isQuiet &&
+      !isTimeUnknown &&
+      !isFormNew &&
+      this.time.elapsedMs >= this.quietMs &&
       this.lies.standing.length === 0 &&
       outcome !== "stopped"
     ) {

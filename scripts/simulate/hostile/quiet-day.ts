@@ -72,7 +72,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await changeLate(world);
   await changeAfterSkew(world);
   // From here on nothing is left to wait for.
-  world.isQuiet = true;
+  world.quietMs = world.time.elapsedMs;
   live(world);
   await goOn(world, 11 * MINUTE_MS, 1);
   await night(world);
@@ -92,7 +92,10 @@ export async function endQuietly(world: World): Promise<Losses> {
   const isShown = (id: string) => world.restored.some(({ orders }) => orders.includes(id));
   const isOwed = () => (owed.all() as string[]).some((id) => (isShown(id) || !isNamed(world, id)) && !isBad(world, id));
   // A status waits as long for the read of an order that has become absurd: a day of such answers, each asked for an hour after the one before.
-  const isWaiting = () => waitingStatuses(world).some((id) => world.versions.odd.has(orderOfRequest(world, id)));
+  // Where few orders are read a minute, the reads before statuses take as many rounds.
+  const isSlow = world.forms.limited === "snapshot";
+  const isWaiting = () =>
+    waitingStatuses(world).some((id) => isSlow || world.versions.odd.has(orderOfRequest(world, id)));
   const rounds = world.forms.limited === "none" ? ROUNDS_PER_HOUR : ROUNDS_PER_HOUR_LIMITED;
   const insist = async () => {
     for (let hours = 0; hours < INSISTED_HOURS && (isOwed() || isWaiting()); hours++)

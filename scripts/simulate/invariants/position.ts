@@ -42,6 +42,8 @@ export class PositionInvariants {
   /** Records of changes that were served, and when the last one came for the first time that bears an earlier time than the position. */
   readonly #served = new Set<string>();
   #newsBehindMs = Number.NEGATIVE_INFINITY;
+  /** Since when a record has shown how the service writes its times. */
+  shownMs = Number.POSITIVE_INFINITY;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -78,6 +80,7 @@ export class PositionInvariants {
     if (texts === undefined || told.status >= 300) return;
     for (const [, text, number] of told.body.matchAll(/"updated_at":(?:"([^"]*)"|([\d.]+))/g)) {
       texts.add(text ?? number ?? "");
+      this.shownMs = Math.min(this.shownMs, time.elapsedMs);
     }
     if (route.kind !== "updates") return;
     const { bare, next } = this.#scene.forms;
