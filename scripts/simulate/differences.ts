@@ -130,13 +130,14 @@ function waitsLonger(world: World, request: unknown): boolean {
 }
 
 /**
- * The service has moved the order on at once to the status that it had before, within one unit of its timestamps: that looks as the
- * order does at a service that sets statuses later, and the request is repeated after an hour.
+ * The service has moved the order on at once to the status that it had before, within one unit of its timestamps, or had under a later
+ * time than the last one: that looks as the order does at a service that sets statuses later, and the request is repeated after an hour.
  */
 function isMovedOnUnshown({ erp, statuses, versions }: World, request: unknown): boolean {
   const place = erp.asked.findIndex(({ id }) => id === request);
   const orderId = erp.asked[place]?.orderId;
-  return orderId !== undefined && statuses.hasMovedOn(place + 1) && versions.isHidden(orderId);
+  if (orderId === undefined || !statuses.hasMovedOn(place + 1)) return false;
+  return versions.isHidden(orderId) || versions.isMisleading(orderId);
 }
 
 /** A log that goes on listing the newer version keeps such an order as it is stored. */
