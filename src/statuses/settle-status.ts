@@ -143,7 +143,7 @@ export class StatusSettler {
       return { kind: "again" };
     }
     if (begun.isReadFirst) return await this.#readBefore(request.id, order, counts, signal);
-    if (plan.kind === "done") return await this.#look(request, plan.status, order, counts, signal);
+    if (plan.kind === "done") return await this.#lookAtDone(request, plan.status, order, counts, signal);
     if (begun.isLookedAt || turn === undefined)
       return await this.#look(request, request.statusSent, order, counts, signal);
     const { id, asked } = request;
@@ -188,12 +188,34 @@ export class StatusSettler {
     if (found instanceof BridgeError) throw found;
     if (found === "replaced") return { kind: "again" };
     if (found === "again") {
-      if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
-      this.#looked.add(id);
+      this.#noteLooked(id);
       return { kind: "again" };
     }
     this.forget(id);
     return found === "sent" || found === "already" ? { kind: "settled", as: found } : refused(this.#context, id, found);
+  }
+
+  /** The stored order has the status already. Where it cannot be read, what the list of changes has shown since the request counts. */
+  async #lookAtDone(
+    request: StatusRequest,
+    status: string | null,
+    order: RequestedOrder,
+    counts: Record<string, number>,
+    signal: AbortSignal,
+  ): Promise<Step> {
+    try {
+      return await this.#look(request, status, order, counts, signal);
+    } catch (error) {
+      const isAlone = isAnswered(error) && !asksAllToWait(error);
+      if (!isAlone || !isFollowedSince(this.#context.store, request.id)) throw error;
+      this.#noteLooked(request.id);
+      return { kind: "again" };
+    }
+  }
+
+  #noteLooked(id: bigint): void {
+    if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
+    this.#looked.add(id);
   }
 
   /**
@@ -251,7 +273,7 @@ export class StatusSettler {
     if (plan.kind === "wait" || plan.kind === "find") saveRequestError(store, id, plan.reason);
     if (plan.kind === "find") requestUnstored(store, request.orderId, at);
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
-    const isUnproven = plan.kind === "done" && !this.#looked.has(id) && !isFollowedSince(store, id);
+    const isUnproven = plan.kind === "done" && !this.#looked.has(id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
     const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
     const isReadFirst = plan.kind === "send" && !isLookedAt && this.#isReadFirst(request);
