@@ -59,8 +59,26 @@ it.each([
   ],
   ["Date, where the last order's time is later still", "2026-03-02T09:00:00Z", "2026-03-02T12:00:01Z", DATE],
   ["Date, where no order has a time", "2026-03-02T09:00:00Z", null, DATE],
+  [
+    "the last order's time, where it names no zone",
+    "2026-03-02T12:00:00Z",
+    "2026-03-02 06:59:00",
+    "2026-03-02 06:59:00",
+  ],
+  ["Date, where an order's time without a zone is of weeks ago", "2026-03-02T12:00:00Z", "2026-02-02 06:59:00", DATE],
 ])("begins at %s", (_, now, newest, first) => {
   expect(firstPosition(DATE, newest, { nowMs: Date.parse(now), timezone: "UTC" })).toBe(first);
+});
+
+it("finds a cancellation where times have no zone and are of one that is five hours behind", async () => {
+  const service = { timestamps: "iso-naive", naiveOffsetMinutes: -300 } as const;
+  const t = await startTestBridge({ sandbox: { options: service } });
+  const id = t.sandbox.service.createOrder();
+  await t.run("orders");
+  t.clock.advance(60_000);
+  t.sandbox.service.changeOrder(id, { status: "cancelled" });
+  await t.run("updates");
+  expect(t.rows("SELECT is_cancelled AS cancelled FROM orders")).toEqual([{ cancelled: 1 }]);
 });
 
 itWhole("finds a cancellation where the Date of every answer is three hours ahead", async () => {
