@@ -1586,7 +1586,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "a probe that fails for another reason waits as long as one that is refused",
-    { in: "admit", find: "Math.min(windowMs ?? 0, longestMs)", replace: "windowMs ?? 0" },
+    { in: "admit", find: "Math.min(windowMs ?? 0, probeMs)", replace: "windowMs ?? 0" },
     "src/daemon/gate.ts",
   ),
   tested(

@@ -108,7 +108,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "a hold of a feed that only a person ends",
     HOLDS,
     [
-      '      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };',
+      '      return { ...ofFlow, reason: "refused", probeAfterMs: HOLDS.refused.blocks.probeMs };',
       '      return { ...ofFlow, reason: "refused", probeAfterMs: null };',
     ],
     { step: lie({ on: "import", of: "all" }) },

@@ -182,7 +182,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   one(
     "401 retried at once",
     "src/pass/holds.ts",
-    '      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };',
+    '      return { ...ofRefusal, reason: "credentials", probeAfterMs: HOLDS.credentials.blocks.probeMs };',
     "      return undefined;",
   ),
   one(

@@ -18,8 +18,8 @@ import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { loadKnownOrders } from "../pass/held-rows.ts";
+import { HOLDS } from "../pass/hold-reasons.ts";
 import { saveHold } from "../pass/hold-rows.ts";
-import { REFUSED_PROBE_MS } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
@@ -97,7 +97,7 @@ export class KeptAnswers {
     if (!(await readInTurns(clock, answer, mayHoldRecordsInSlices(read.body, read.root), signal))) return false;
     const fingerprint = await this.#fingerprintOf(answer, read, signal);
     const at = isoTime(clock.nowMs());
-    const nextProbeAt = isoTime(clock.nowMs() + REFUSED_PROBE_MS);
+    const nextProbeAt = isoTime(clock.nowMs() + HOLDS.unread.blocks.probeMs);
     const shown = await readInTurns(clock, answer, withoutSecretsInSlices(answer.body, client.hideSecrets), signal);
     const isRoom = () => {
       const { count, bytes } = countUnread(store);

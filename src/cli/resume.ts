@@ -4,16 +4,22 @@ import { FEED_NAMES } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { listConfirms, settleConfirms } from "../confirm/settle-confirms.ts";
 import { type Switched, switchAccount } from "../daemon/switch-account.ts";
-import type { HoldReason } from "../database/hold-names.ts";
 import type { Store } from "../database/store.ts";
 import { FEED_IDS } from "../feeds/feed.ts";
 import { clearSetAside } from "../feeds/send/refused-rows.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { acceptForms, listUnaccepted } from "../pass/accept-forms.ts";
-import { commandToLift, endingOf, HOLD_REASONS, isHoldReason, planLift } from "../pass/hold-reasons.ts";
+import {
+  commandToLift,
+  factsOf,
+  HOLD_REASONS,
+  type HoldReason,
+  isHoldReason,
+  isOfFlowOrArea,
+  planLift,
+} from "../pass/hold-reasons.ts";
 import { deleteHold, loadHoldsOf } from "../pass/hold-rows.ts";
-import { OF_FLOW_OR_AREA } from "../pass/holds.ts";
 import { AREA_FLOWS, type JobName } from "../pass/job-names.ts";
 import { type Covered, mayDecide } from "../pass/shown.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -106,9 +112,9 @@ function describeWaiting(area: string, { reason, command, unseen }: Waiting): Me
   if (unseen !== undefined && reason === "confirms") return m.command.moreConfirms({ names: unseen, command });
   if (unseen !== undefined && reason === "answer") return m.command.moreForms({ area, items: unseen, command });
   if (unseen !== undefined) return m.command.lostSince({ area, at: unseen.join(", "), command });
-  const ending = endingOf(reason);
-  if (typeof ending === "string") return m.command.guardWaits({ area, command });
-  return m.command.holdStays({ area, reason, states: ending.states(), command });
+  const { ends } = factsOf(reason);
+  if (typeof ends === "string") return m.command.guardWaits({ area, command });
+  return m.command.holdStays({ area, reason, states: ends(), command });
 }
 
 /** What the next start does, because the new address may be another installation of the service. */
@@ -160,7 +166,7 @@ function lift(store: Store, { area, hold }: { area: string; hold: string | undef
     const { covered, names } = coveredBy(store, { area, reason }, endpoints);
     if (!mayDecide(store, `${area} ${reason}`, covered)) return { lifted: [], left: [...left, reason], unseen: names };
     deleteHold(store, area, reason);
-    if (OF_FLOW_OR_AREA.has(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
+    if (isOfFlowOrArea(reason)) for (const flow of flowsOf(area)) deleteHold(store, flow, reason);
     // The person gives up the batches whose answers were lost, so that confirms continue.
     const lost = reason === "hand-out lost" ? giveUpLost(store) : undefined;
     if (lost !== undefined) effects.push(m.command.givenUp({ area, ...lost }));
@@ -214,7 +220,7 @@ function standingReasons(store: Store, area: string, endpoints: readonly string[
   // A person need not know whether a refusal holds the whole area or its flows one by one.
   const ofFlows = flowsOf(area)
     .flatMap((flow) => loadHoldsOf(store, flow))
-    .flatMap(({ reason }) => (OF_FLOW_OR_AREA.has(reason) ? [reason] : []));
+    .flatMap(({ reason }) => (isOfFlowOrArea(reason) ? [reason] : []));
   const answered: HoldReason[] =
     listUnaccepted(store, endpoints).length > 0 ||
     listContradictions(store, area).length > 0 ||

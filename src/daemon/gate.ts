@@ -7,15 +7,9 @@ import { loadWorkLeft } from "../health/work-left.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
+import { HOLDS, isOfFlowOrArea, isRequestedWait } from "../pass/hold-reasons.ts";
 import { deleteHold, type HoldRow, saveHold } from "../pass/hold-rows.ts";
-import {
-  type HoldPlan,
-  OF_FLOW_OR_AREA,
-  planHold,
-  RATE_LIMIT_DEFAULT_MS,
-  REFUSED_PROBE_MS,
-  scopeOfRefusal,
-} from "../pass/holds.ts";
+import { type HoldPlan, planHold, scopeOfRefusal } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
 import { saveRefusedProbe } from "../pass/refused-probes.ts";
@@ -72,8 +66,8 @@ export class HoldGate {
       }
       // A probe that fails for another reason must not cost the longest wait; one that is refused as before sets it again.
       else {
-        const longestMs = hold.reason === "rate limit" ? RATE_LIMIT_DEFAULT_MS : REFUSED_PROBE_MS;
-        due.push({ hold, windowMs: Math.min(windowMs ?? 0, longestMs) });
+        const { probeMs } = HOLDS[isRequestedWait(hold.reason) ? "rate limit" : "refused"].blocks;
+        due.push({ hold, windowMs: Math.min(windowMs ?? 0, probeMs) });
       }
     }
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
@@ -161,7 +155,7 @@ export class HoldGate {
     const over = areas
       .flatMap((area) => this.#holds.of(area))
       .filter((hold) => this.#holds.waitOf(hold) <= 0)
-      .filter((hold) => hold.reason === "rate limit" || this.#hasNothing(hold));
+      .filter((hold) => isRequestedWait(hold.reason) || this.#hasNothing(hold));
     if (over.length === 0) return;
     await commit(this.#context, signal, () => {
       for (const hold of over) this.#end(hold);
@@ -204,7 +198,7 @@ export class HoldGate {
   planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
     const flow = flowOf(areas);
     const plan = planHold(error, flow);
-    if (plan === undefined || !OF_FLOW_OR_AREA.has(plan.reason) || !(error instanceof ServiceError)) return plan;
+    if (plan === undefined || !isOfFlowOrArea(plan.reason) || !(error instanceof ServiceError)) return plan;
     this.#verdicts.note(areas, { isAccepted: false, atMs: this.#context.clock.monotonicMs() });
     if (plan.scope === "flow") return plan;
     const standing = this.#holds.of(flow).find(({ reason }) => reason === plan.reason)?.scope;

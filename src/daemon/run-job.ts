@@ -9,6 +9,7 @@ import { m } from "../messages/messages.ts";
 import { withTexts } from "../messages/pack.ts";
 import { commit } from "../pass/commit.ts";
 import { describeFailure } from "../pass/describe-failure.ts";
+import { isRequestedWait } from "../pass/hold-reasons.ts";
 import type { HoldRow } from "../pass/hold-rows.ts";
 import type { HoldPlan } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -123,8 +124,8 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
 
 /** The waits that the service asked for and that have passed. What it answers now is another matter, and must not stand behind the old words. */
 function waitsOf(admission: Admission, plan: HoldPlan | undefined): Admission {
-  if (admission.state !== "probe" || plan?.reason === "rate limit") return { state: "open" };
-  return { ...admission, holds: admission.holds.filter(({ reason }) => reason === "rate limit") };
+  if (admission.state !== "probe" || isRequestedWait(plan?.reason ?? "")) return { state: "open" };
+  return { ...admission, holds: admission.holds.filter(({ reason }) => isRequestedWait(reason)) };
 }
 
 /** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */

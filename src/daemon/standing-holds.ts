@@ -4,10 +4,10 @@
  * disk keeps from being written is kept in memory; after a crash the next refusal sets it again.
  */
 
-import type { HoldReason } from "../database/hold-names.ts";
 import { commit } from "../pass/commit.ts";
+import { factsOf, isOfFlowOrArea, isRequestedWait } from "../pass/hold-reasons.ts";
 import { type HoldRow, loadHolds, loadHoldsOf, saveHoldTimes } from "../pass/hold-rows.ts";
-import { CREDENTIALS_PROBE_MS, type HoldPlan, PAYMENT_PROBE_MS, REFUSED_PROBE_MS } from "../pass/holds.ts";
+import type { HoldPlan } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { isoTime } from "../platform/ports.ts";
@@ -15,19 +15,6 @@ import { RETRY_AFTER_MAX_MS } from "../service/retry-after.ts";
 import type { Area } from "../service/service-error.ts";
 import { type HoldKey, keyOf } from "./hold-key.ts";
 import { OwnWaits } from "./own-waits.ts";
-
-/** Reasons that block requests, each with the longest wait until a probe; null: only a person ends the hold. */
-const BLOCKING: Partial<Record<HoldReason, number | null>> = {
-  credentials: CREDENTIALS_PROBE_MS,
-  payment: PAYMENT_PROBE_MS,
-  "rate limit": RETRY_AFTER_MAX_MS,
-  refused: REFUSED_PROBE_MS,
-  unread: REFUSED_PROBE_MS,
-  unrestored: null,
-};
-
-/** Reasons whose holds of one area share the probes: any endpoint of the area may show that the service is well. */
-const SHARED: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment"]);
 
 export class StandingHolds {
   /** Of holds of a whole area: longer waits of single flows. */
@@ -47,7 +34,7 @@ export class StandingHolds {
   /** Deadlines from before a restart run from the restart on, even where no request is due yet. */
   countFromStart(): void {
     if (this.#isCounting) return;
-    for (const hold of loadHolds(this.#context.store)) this.waitOf(hold, BLOCKING[hold.reason] ?? null);
+    for (const hold of loadHolds(this.#context.store)) this.waitOf(hold, longestWaitOf(hold.reason) ?? null);
     this.#isCounting = true;
   }
 
@@ -61,7 +48,7 @@ export class StandingHolds {
     const now = isoTime(nowMs);
     const ahead = this.stopping(areas).flatMap(({ hold }) => {
       const { since, nextProbeAt } = hold;
-      const windowMs = BLOCKING[hold.reason] ?? null;
+      const windowMs = longestWaitOf(hold.reason) ?? null;
       if (windowMs === null || nextProbeAt === null || Date.parse(nextProbeAt) <= nowMs + windowMs) return [];
       const waitMs = this.waitOf(hold, windowMs);
       // The probe of a hold that is due stores its next time.
@@ -90,13 +77,15 @@ export class StandingHolds {
    * One refusal with a longer wait would otherwise keep the others from being tried.
    */
   windowOf({ area, scope, reason }: Pick<HoldRow, "area" | "scope" | "reason">): number | null | undefined {
-    const own = BLOCKING[reason];
+    const own = longestWaitOf(reason);
     if (!isShared({ scope, reason }) || own === undefined || own === null) return own;
     // After a restart it is not known which endpoint it is of.
     if (this.own.of({ area, reason }).length === 0) return own;
     const flows: readonly string[] = AREA_FLOWS[area as Area] ?? [];
     const standing = [...new Set([area, ...flows])].flatMap((each) => this.of(each));
-    const windows = standing.flatMap((hold) => (SHARED.has(hold.reason) ? [BLOCKING[hold.reason] ?? own] : []));
+    const windows = standing.flatMap((hold) =>
+      areProbesShared(hold.reason) ? [longestWaitOf(hold.reason) ?? own] : [],
+    );
     return Math.min(own, ...windows);
   }
 
@@ -167,11 +156,21 @@ export class StandingHolds {
 
   /** Whether the service asked for this wait and it is not over; then no other hold replaces it. */
   #isRequestedWait(hold: HoldRow): boolean {
-    if (hold.reason !== "rate limit" || hold.nextProbeAt === null) return false;
+    if (!isRequestedWait(hold.reason) || hold.nextProbeAt === null) return false;
     return this.waitOf(hold, RETRY_AFTER_MAX_MS) > 0;
   }
 }
 
 export function isShared({ scope, reason }: Pick<HoldRow, "scope" | "reason">): boolean {
-  return scope === "area" && SHARED.has(reason);
+  return scope === "area" && areProbesShared(reason);
+}
+
+/** The longest wait until a probe; null: only a person ends the hold; undefined: it blocks no requests. */
+function longestWaitOf(reason: string): number | null | undefined {
+  return isRequestedWait(reason) ? RETRY_AFTER_MAX_MS : factsOf(reason).blocks?.probeMs;
+}
+
+/** Of refusals of one area: any endpoint of it may show that the service is well. */
+function areProbesShared(reason: string): boolean {
+  return isOfFlowOrArea(reason) && !isRequestedWait(reason);
 }

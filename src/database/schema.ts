@@ -4,7 +4,6 @@
  */
 import { blob, customType, integer, primaryKey, real, sqliteTable, sqliteView, text } from "drizzle-orm/sqlite-core";
 import type { PackedMessage } from "../messages/pack.ts";
-import type { HoldReason, HoldScope } from "./hold-names.ts";
 
 /** A column that the ERP writes, with values of any type. */
 const any = customType<{ data: string | number | bigint | Buffer; driverData: string | number | bigint | Buffer }>({
@@ -267,7 +266,7 @@ export const holds = sqliteTable(
     /** `orders`, `imports` or a flow. @example "orders" */
     area: text().notNull(),
     /** The reason: [Holds](operations.md#holds). @example "credentials" */
-    reason: text().$type<HoldReason>().notNull(),
+    reason: text().notNull(),
     /** Since when. @example "2026-06-01T12:00:00.000Z" */
     since: text().notNull(),
     /** When the next attempt is made; null: after a person has acted. @example "2026-06-01T12:00:00.000Z" */
@@ -275,7 +274,7 @@ export const holds = sqliteTable(
     /** The service's text, or what to do, in English. @example "401" */
     detail: text(),
     /** `area`: all flows of the area; `flow`: only the flow of that name. @example "area" */
-    scope: text().$type<HoldScope>().notNull(),
+    scope: text().$type<"area" | "flow">().notNull(),
   },
   (table) => [primaryKey({ columns: [table.area, table.reason] })],
 );

@@ -21,9 +21,9 @@
  */
 
 import type { FeedName } from "../config/feed-names.ts";
-import type { HoldReason } from "../database/hold-names.ts";
 import type { Message } from "../messages/message.ts";
 import { commit, commitUntilDone } from "../pass/commit.ts";
+import { factsOf } from "../pass/hold-reasons.ts";
 import { loadHoldsOf } from "../pass/hold-rows.ts";
 import { planHold } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
@@ -62,8 +62,6 @@ const REQUESTS_PER_PASS = 20;
 /** Quarantined rows that are retried at a time, and the pause until the next ones. */
 const RETRY_ROWS_MAX = 100;
 const RETRY_PAUSE_MS = 3_600_000;
-/** Reasons of holds for a lasting refusal by the service. */
-const SAID_NO: ReadonlySet<string> = new Set<HoldReason>(["credentials", "payment", "refused"]);
 /** A pass for rows that wait for a time comes this long after the one before, or later. */
 const DUE_LEAST_MS = 60_000;
 /** A clock is corrected by less without being set. */
@@ -299,7 +297,7 @@ export class PushImports implements Job {
   #heldFor(): string[] {
     const { store } = this.#context;
     const reasons = this.areas.flatMap((area) => loadHoldsOf(store, area)).map(({ reason }) => reason);
-    return reasons.filter((reason) => SAID_NO.has(reason));
+    return reasons.filter((reason) => factsOf(reason).blocks?.by === "refusal");
   }
 
   /** Makes refused rows due at once: they may have been refused because of trouble that is now over. */

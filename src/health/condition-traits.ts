@@ -1,6 +1,5 @@
-import type { HoldReason } from "../database/hold-names.ts";
 import type { Message } from "../messages/message.ts";
-import { commandToLift } from "../pass/hold-reasons.ts";
+import { commandToLift, factsOf, HOLD_REASONS, type HoldReason, isHoldReason } from "../pass/hold-reasons.ts";
 import { EXIT, type ExitCode } from "../platform/errors.ts";
 
 type None = Record<never, never>;
@@ -16,26 +15,13 @@ interface Trouble {
   sentence: Message;
 }
 
-type HoldCode =
-  | "hold_credentials"
-  | "hold_payment"
-  | "hold_rate_limit"
-  | "hold_refused"
-  | "hold_hand_out_lost"
-  | "hold_tie"
-  | "hold_behind"
-  | "hold_cut"
-  | "hold_unread"
-  | "hold_answer"
-  | "hold_guard"
-  | "hold_table"
-  | "hold_disk"
-  | "hold_mapping"
-  | "hold_account"
-  | "hold_restored"
-  | "hold_unrestored"
-  /** A reason from a later version. */
-  | "hold_other";
+/** `hold_hand_out_lost`; `hold_other`: of a reason from a later version. */
+type HoldCode = `hold_${Joined<HoldReason | "other">}`;
+type Joined<Words extends string> = Words extends `${infer A} ${infer B}`
+  ? Joined<`${A}_${B}`>
+  : Words extends `${infer A}-${infer B}`
+    ? Joined<`${A}_${B}`>
+    : Words;
 
 /** Parameters of each condition, beside its subject and start. Codes are also stored and sent, so none is renamed. */
 export interface Params extends Record<HoldCode, Hold> {
@@ -187,10 +173,7 @@ export const CONDITIONS = {
   fenced: trait("critical", { exit: EXIT.fenced, unhealthy: "fenced", stalls: true, alert: "shop elsewhere" }),
   not_running: trait("critical", { stalls: true, command: "systemctl start erp-bridge" }),
   not_answering: trait("critical", { stalls: true, command: RESTART }),
-  hold_credentials: hold("credentials", "critical", { exit: EXIT.credentials, stalls: true }),
-  hold_account: hold("account", "critical", { stalls: true, command: "erp-bridge check" }),
-  hold_disk: hold("disk", "critical", { stalls: true, command: "df -h" }),
-  hold_unread: hold("unread", "critical", { stalls: true, command: PROBE }),
+  ...holds("critical"),
   unjournaled_batches: trait("critical", {
     unhealthy: "unjournaled",
     stalls: true,
@@ -198,14 +181,7 @@ export const CONDITIONS = {
     alert: "unjournaled batches",
     command: LOG,
   }),
-  hold_payment: hold("payment", "error", { exit: EXIT.credentials, stalls: true }),
-  hold_hand_out_lost: hold("hand-out lost", "error"),
-  hold_table: hold("table", "error", { stalls: true }),
-  hold_unrestored: hold("unrestored", "error", { stalls: true }),
-  hold_refused: hold("refused", "error", { stalls: true }),
-  hold_guard: hold("guard", "error"),
-  hold_tie: hold("tie", "error"),
-  hold_other: hold("other", "error", { stalls: true, command: "erp-bridge resume $" }),
+  ...holds("error"),
   flow_stale: trait("error", {
     exit: "error",
     unhealthy: "stale",
@@ -239,8 +215,7 @@ export const CONDITIONS = {
   erp_silent: trait("error", { unhealthy: "unwritten", settleMs: AFTER_A_PASS, alert: "erp writes $" }),
   former_rows: trait("error", { alert: "rows of a former key $", command: "erp-bridge approve $ --former list" }),
   wide_failing: trait("warning", { alert: "wide re-polls", command: LOG }),
-  hold_cut: hold("cut", "warning"),
-  hold_answer: hold("answer", "warning"),
+  ...holds("warning", true),
   unsent_statuses: trait("warning", { alert: "status requests without a path" }),
   unsettled_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "unsettled status requests" }),
   unstored_statuses: trait("warning", { settleMs: AFTER_A_PASS, alert: "status requests without an order" }),
@@ -262,16 +237,9 @@ export const CONDITIONS = {
   channel_unreachable: trait("warning"),
   page_silent: trait("warning", { command: "ss -ltnp" }),
   log_grown: trait("warning", { settleMs: AFTER_A_PASS, alert: "write-ahead log" }),
-  hold_mapping: hold("mapping", "warning", { unhealthy: false, command: "erp-bridge remap" }),
-  hold_restored: hold("restored", "warning", { unhealthy: false }),
+  ...holds("warning", false),
   refused_rows: trait("notice"),
-  hold_behind: hold("behind", "notice", { settleMs: AFTER_A_WHILE, command: null }),
-  hold_rate_limit: hold("rate limit", "notice", {
-    unhealthy: false,
-    stalls: true,
-    settleMs: AFTER_A_WHILE,
-    command: null,
-  }),
+  ...holds("notice"),
   first_pass: trait("notice", { stalls: true }),
   flow_starting: trait("notice", { stalls: true }),
 } as const satisfies Record<Code, Trait>;
@@ -281,36 +249,18 @@ function trait(severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
   return { severity, exit: EXIT.attention, ...none, ...more };
 }
 
-/** A hold that ends by itself, or that stops nothing, does not make /health fail; only a stale flow behind it does. */
-function hold(reason: HoldReason | "other", severity: Trait["severity"], more: Partial<Trait> = {}): Trait {
-  return trait(severity, {
-    unhealthy: reason,
-    alert: `hold $ ${reason}`,
-    command: commandToLift("$", reason),
-    ...more,
+/** Those of one severity. Of the warnings, the ones that make /health fail come first. */
+function holds(severity: Trait["severity"], isUnhealthy?: boolean): Record<HoldCode, Trait> {
+  const traits = [...HOLD_REASONS, "other"].flatMap((reason) => {
+    const { exit = EXIT.attention, unhealthy = reason, stalls, ...facts } = factsOf(reason);
+    if (facts.severity !== severity || (isUnhealthy ?? unhealthy !== false) !== (unhealthy !== false)) return [];
+    const { command = commandToLift("$", reason) } = facts;
+    const ending = severity === "notice" ? { settleMs: AFTER_A_WHILE } : { command };
+    return [[codeOfHold(reason), trait(severity, { exit, unhealthy, stalls, alert: `hold $ ${reason}`, ...ending })]];
   });
+  return Object.fromEntries(traits) as Record<HoldCode, Trait>;
 }
 
-const HOLD_CODES: Record<HoldReason, HoldCode> = {
-  credentials: "hold_credentials",
-  payment: "hold_payment",
-  "rate limit": "hold_rate_limit",
-  refused: "hold_refused",
-  "hand-out lost": "hold_hand_out_lost",
-  tie: "hold_tie",
-  behind: "hold_behind",
-  cut: "hold_cut",
-  unread: "hold_unread",
-  answer: "hold_answer",
-  guard: "hold_guard",
-  table: "hold_table",
-  disk: "hold_disk",
-  mapping: "hold_mapping",
-  account: "hold_account",
-  restored: "hold_restored",
-  unrestored: "hold_unrestored",
-};
-
 export function codeOfHold(reason: string): HoldCode {
-  return Object.hasOwn(HOLD_CODES, reason) ? HOLD_CODES[reason as HoldReason] : "hold_other";
+  return `hold_${(isHoldReason(reason) ? reason : "other").replace(/[ -]/g, "_")}` as HoldCode;
 }

@@ -1,10 +1,9 @@
-import type { HoldReason } from "../database/hold-names.ts";
 import { wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
 import { Message, shownParams, speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { StatusWords } from "../messages/words/status.ts";
-import { commandToLift } from "../pass/hold-reasons.ts";
+import { commandToLift, type HoldReason } from "../pass/hold-reasons.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { CONDITIONS, type Code, type Params } from "./condition-traits.ts";
 import type { Condition } from "./conditions.ts";

@@ -4,8 +4,8 @@
  */
 
 import { judgeSpace } from "../backup/space-rule.ts";
-import type { HoldScope } from "../database/hold-names.ts";
 import type { DatabaseProblem } from "../database/log/progress.ts";
+import type { HoldScope } from "../pass/hold-reasons.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { type ErrorCode, EXIT, type ExitCode, exitCodeOfCode } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";

@@ -3,11 +3,11 @@
  */
 
 import type { DiskSpace } from "../backup/space-rule.ts";
-import type { HoldScope } from "../database/hold-names.ts";
 import type { DatabaseProblem } from "../database/log/progress.ts";
 import type { syncStatus } from "../database/schema.ts";
 import type { Message } from "../messages/message.ts";
 import type { MirrorFacts } from "../mirror/mirror-state.ts";
+import type { HoldScope } from "../pass/hold-reasons.ts";
 import { hasOwnWords } from "../platform/errors.ts";
 import type { Trouble } from "../platform/troubles.ts";
 

@@ -1,71 +1,156 @@
-/* The reasons of holds: what each stops, how it ends, and the command that ends it. Pure. */
-import type { HoldReason, HoldScope } from "../database/hold-names.ts";
+/* The reasons of holds: one row says everything about a reason but its words, which stand in `messages/words`. Pure. */
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { EXIT, type ExitCode } from "../platform/errors.ts";
 
-/** Reasons that concern one flow's own requests or rows, whatever its name. */
-const OF_ONE_FLOW: ReadonlySet<HoldReason> = new Set<HoldReason>([
-  "refused",
-  "hand-out lost",
-  "tie",
-  "behind",
-  "cut",
-  "unread",
-  "answer",
-  "guard",
-  "table",
-  "disk",
-  "unrestored",
-]);
+/** `area`: holds all flows of the area. `flow`: holds only the flow of this name; the pull has the name of its area. */
+export type HoldScope = "area" | "flow";
 
-/** What a hold covers by default. */
-export function scopeOfReason(reason: HoldReason): HoldScope {
-  return OF_ONE_FLOW.has(reason) ? "flow" : "area";
+interface HoldFacts {
+  /** What the hold covers by default. Where it blocks requests of an area, it may also be of one flow of it. */
+  scope: HoldScope;
+  /** Null: requests are sent. */
+  blocks: {
+    /** The answer of the service that sets the hold; one that asks to wait may name a time. */
+    by?: "refusal" | "wait";
+    /** Until one request may probe, where no time is named; null: only a person ends the hold. */
+    probeMs: number | null;
+  } | null;
+  /**
+   * `itself`: by a probe or a later finding; lifting it by hand costs a request at most. `approve`: by that command
+   * alone. Otherwise by this statement of a person, which cannot be undone.
+   */
+  ends: "itself" | "approve" | (() => Message);
+  /** As of a condition; a notice needs no command. */
+  severity: "critical" | "error" | "warning" | "notice";
+  /** Its flows do not go on. */
+  stalls: boolean;
+  /** Of a hold that ends by itself or stops nothing: only a stale flow behind it makes /health fail. */
+  unhealthy?: false;
+  exit?: ExitCode;
+  /** The next command where that is not the one that ends the hold; `$` stands for the area. */
+  command?: string;
 }
 
-type Ending = "itself" | "approve" | { states: () => Message };
-const PUT_RIGHT = { states: () => m.pass.causePutRight };
-/**
- * How each hold ends. `itself`: by a probe or a later finding; lifting it by hand costs a request at most.
- * `approve`: by that command alone. Otherwise by a statement of a person, which cannot be undone.
- */
-const ENDINGS: Record<HoldReason, Ending> = {
-  credentials: "itself",
-  payment: "itself",
-  "rate limit": "itself",
-  refused: "itself",
-  unread: "itself",
-  behind: "itself",
-  cut: "itself",
-  table: "itself",
-  disk: "itself",
-  guard: "approve",
-  "hand-out lost": { states: () => m.pass.ordersCompared },
-  restored: { states: () => m.pass.ordersLookedFor },
-  unrestored: { states: () => m.pass.sourceLookedAt },
-  tie: { states: () => m.pass.changesLookedFor },
-  answer: { states: () => m.pass.areAcceptances },
-  mapping: PUT_RIGHT,
-  account: PUT_RIGHT,
-};
+const MINUTE_MS = 60_000;
+/** A person corrects the cause, and some services lock accounts after several failures. */
+const REFUSAL = { by: "refusal", probeMs: 5 * MINUTE_MS } as const;
 
-/** How the hold ends. A reason that only a later version knows ends by a person's statement. */
-export function endingOf(reason: string): Ending {
-  return Object.hasOwn(ENDINGS, reason) ? ENDINGS[reason as HoldReason] : PUT_RIGHT;
-}
+/** Of one severity, the most important first. */
+export const HOLDS = {
+  credentials: {
+    scope: "area",
+    blocks: REFUSAL,
+    ends: "itself",
+    severity: "critical",
+    stalls: true,
+    exit: EXIT.credentials,
+  },
+  account: {
+    scope: "area",
+    blocks: null,
+    ends: () => m.pass.causePutRight,
+    severity: "critical",
+    stalls: true,
+    command: "erp-bridge check",
+  },
+  disk: { scope: "flow", blocks: null, ends: "itself", severity: "critical", stalls: true, command: "df -h" },
+  /** There is no room to keep another unreadable answer. */
+  unread: {
+    scope: "flow",
+    blocks: { probeMs: 5 * MINUTE_MS },
+    ends: "itself",
+    severity: "critical",
+    stalls: true,
+    command: "erp-bridge probe --write",
+  },
+  payment: {
+    scope: "area",
+    blocks: { by: "refusal", probeMs: 30 * MINUTE_MS },
+    ends: "itself",
+    severity: "error",
+    stalls: true,
+    exit: EXIT.credentials,
+  },
+  "hand-out lost": { scope: "flow", blocks: null, ends: () => m.pass.ordersCompared, severity: "error", stalls: false },
+  table: { scope: "flow", blocks: null, ends: "itself", severity: "error", stalls: true },
+  /** A restore could not bring over a feed's source: it may be as old as the copy. */
+  unrestored: {
+    scope: "flow",
+    blocks: { probeMs: null },
+    ends: () => m.pass.sourceLookedAt,
+    severity: "error",
+    stalls: true,
+  },
+  /** A 4xx that names no record: the service or the configuration is the cause. */
+  refused: { scope: "flow", blocks: REFUSAL, ends: "itself", severity: "error", stalls: true },
+  guard: { scope: "flow", blocks: null, ends: "approve", severity: "error", stalls: false },
+  tie: { scope: "flow", blocks: null, ends: () => m.pass.changesLookedFor, severity: "error", stalls: false },
+  /** Pages of changes lack their oldest entries, which are searched for order by order. */
+  cut: { scope: "flow", blocks: null, ends: "itself", severity: "warning", stalls: false },
+  /** The outcome of rows is unknown, because their answers were in a new form. */
+  answer: { scope: "flow", blocks: null, ends: () => m.pass.areAcceptances, severity: "warning", stalls: false },
+  mapping: {
+    scope: "area",
+    blocks: null,
+    ends: () => m.pass.causePutRight,
+    severity: "warning",
+    stalls: false,
+    unhealthy: false,
+    command: "erp-bridge remap",
+  },
+  /** Data that a restore could not bring back. */
+  restored: {
+    scope: "area",
+    blocks: null,
+    ends: () => m.pass.ordersLookedFor,
+    severity: "warning",
+    stalls: false,
+    unhealthy: false,
+  },
+  /** A pass over the list of changes reached its limit, and the next continues there. */
+  behind: { scope: "flow", blocks: null, ends: "itself", severity: "notice", stalls: false },
+  "rate limit": {
+    scope: "area",
+    blocks: { by: "wait", probeMs: MINUTE_MS },
+    ends: "itself",
+    severity: "notice",
+    stalls: true,
+    unhealthy: false,
+  },
+} as const satisfies Record<string, HoldFacts>;
+
+export type HoldReason = keyof typeof HOLDS;
+export const HOLD_REASONS = Object.keys(HOLDS) as readonly HoldReason[];
+
+/** A reason that only a later version knows. */
+const OTHER: HoldFacts = { ...HOLDS.account, severity: "error", command: "erp-bridge resume $" };
 
 export function isHoldReason(text: string): text is HoldReason {
-  return Object.hasOwn(ENDINGS, text);
+  return Object.hasOwn(HOLDS, text);
 }
 
-export const HOLD_REASONS = Object.keys(ENDINGS) as readonly HoldReason[];
+export function factsOf(reason: string): HoldFacts {
+  return isHoldReason(reason) ? HOLDS[reason] : OTHER;
+}
+
+/** Whether the answer may be about one endpoint alone, or about all of the area: `scopeOfRefusal` says which. */
+export function isOfFlowOrArea(reason: string): boolean {
+  const { scope, blocks } = factsOf(reason);
+  return scope === "area" && blocks !== null;
+}
+
+/** Whether the service has asked for the wait. */
+export function isRequestedWait(reason: string): boolean {
+  return factsOf(reason).blocks?.by === "wait";
+}
 
 /** The command that ends this hold alone. */
 export function commandToLift(area: string, reason: string): string {
-  const ending = endingOf(reason);
-  if (ending === "approve") return `erp-bridge approve ${area}`;
+  const { ends } = factsOf(reason);
+  if (ends === "approve") return `erp-bridge approve ${area}`;
   const named = reason.includes(" ") ? `"${reason}"` : reason;
-  return `erp-bridge resume ${area}${ending === "itself" ? "" : ` --hold ${named}`}`;
+  return `erp-bridge resume ${area}${ends === "itself" ? "" : ` --hold ${named}`}`;
 }
 
 /**
@@ -84,8 +169,8 @@ export function planLift<Reason extends string>(
 ): { lifted: Reason[]; left: Reason[] } {
   const meant = named === undefined ? standing : standing.filter((reason) => reason === named);
   const isLifted = (reason: Reason) => {
-    const ending = endingOf(reason);
-    return ending !== "approve" && (ending === "itself" || meant.length === 1);
+    const { ends } = factsOf(reason);
+    return ends !== "approve" && (ends === "itself" || meant.length === 1);
   };
   return { lifted: meant.filter(isLifted), left: meant.filter((reason) => !isLifted(reason)) };
 }

@@ -2,15 +2,14 @@
  * Holds: what waits for a person or a probe. A hold is written in a transaction of its own after the answer that caused it;
  * after a crash in between, the next request gets the same answer.
  */
-import type { HoldReason } from "../database/hold-names.ts";
 import { deleteRows, findRow, listRows, updateRows, upsertRow } from "../database/queries.ts";
 import { holds } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
-import { scopeOfReason } from "./hold-reasons.ts";
+import { factsOf, type HoldReason } from "./hold-reasons.ts";
 
 type Stored = typeof holds.$inferSelect;
-export type HoldRow = Omit<Stored, "detail"> & { detail: Message | null };
+export type HoldRow = Omit<Stored, "reason" | "detail"> & { reason: HoldReason; detail: Message | null };
 
 /** The default scope is that of the reason. */
 type NewHold = Omit<HoldRow, "scope"> & Partial<Pick<HoldRow, "scope">>;
@@ -24,7 +23,7 @@ export function loadHoldsOf(store: Store, area: string): HoldRow[] {
 }
 
 function withDetail(store: Store, row: Stored): HoldRow {
-  return { ...row, detail: store.messageOf(row.detail) };
+  return { ...row, reason: row.reason as HoldReason, detail: store.messageOf(row.detail) };
 }
 
 /** Begins a hold, or moves the next probe of a standing one, whose `since` stays. Returns whether the hold is new. */
@@ -32,7 +31,7 @@ export function saveHold(store: Store, hold: NewHold): boolean {
   const { area, reason, since, nextProbeAt } = hold;
   const isNew = findRow(store, holds, { area, reason }) === undefined;
   const detail = store.textOf(hold.detail);
-  const row = { area, reason, since, nextProbeAt, detail, scope: hold.scope ?? scopeOfReason(reason) };
+  const row = { area, reason, since, nextProbeAt, detail, scope: hold.scope ?? factsOf(reason).scope };
   upsertRow(store, holds, row, { key: ["area", "reason"], set: ["nextProbeAt", "detail", "scope"] });
   return isNew;
 }

@@ -1,8 +1,7 @@
-import type { HoldReason, HoldScope } from "../database/hold-names.ts";
-import { MINUTE_MS } from "../platform/durations.ts";
 import type { ErrorCode } from "../platform/errors.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
+import { HOLDS, type HoldReason, type HoldScope } from "./hold-reasons.ts";
 
 export interface HoldPlan {
   /** The area, or the single flow, that is held. */
@@ -13,14 +12,6 @@ export interface HoldPlan {
   probeAfterMs: number | null;
 }
 
-/** At most one probe in this time: a person corrects credentials, and some services lock accounts after several failures. */
-export const CREDENTIALS_PROBE_MS = 5 * MINUTE_MS;
-export const PAYMENT_PROBE_MS = 30 * MINUTE_MS;
-/** For 429 and 503 that name no time. */
-export const RATE_LIMIT_DEFAULT_MS = MINUTE_MS;
-/** A 4xx that names no record: the service or the configuration is the cause. */
-export const REFUSED_PROBE_MS = 5 * MINUTE_MS;
-
 /** The service's last answer to a flow of an area, in this process. */
 export interface Verdict {
   flow: string;
@@ -28,9 +19,6 @@ export interface Verdict {
   /** Monotonic; for an acceptance, the beginning of its pass. */
   atMs: number;
 }
-
-/** Answers that may be about one endpoint alone, or about all of the area: {@link scopeOfRefusal} says which. */
-export const OF_FLOW_OR_AREA: ReadonlySet<HoldReason> = new Set<HoldReason>(["credentials", "payment", "rate limit"]);
 
 /**
  * Whether refused credentials, a refused payment or a requested wait hold the whole area or only the flow that was refused:
@@ -68,24 +56,25 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
   const ofRefusal = isOfOrder ? ofFlow : covered;
   switch (error.code) {
     case "credentials_refused":
-      return { ...ofRefusal, reason: "credentials", probeAfterMs: CREDENTIALS_PROBE_MS };
+      return { ...ofRefusal, reason: "credentials", probeAfterMs: HOLDS.credentials.blocks.probeMs };
     case "payment_required":
-      return { ...ofRefusal, reason: "payment", probeAfterMs: PAYMENT_PROBE_MS };
+      return { ...ofRefusal, reason: "payment", probeAfterMs: HOLDS.payment.blocks.probeMs };
     case "rate_limited":
     case "unavailable": {
       const { retryAfterMs } = error;
+      const { probeMs } = HOLDS["rate limit"].blocks;
       if (retryAfterMs !== undefined) {
         // The order waits as long as it was asked. Whether others must, the next request shows. The comparison can wait.
         const isShort = isOfOrder && flow !== "reconcile";
-        const probeAfterMs = isShort ? Math.min(retryAfterMs, RATE_LIMIT_DEFAULT_MS) : retryAfterMs;
+        const probeAfterMs = isShort ? Math.min(retryAfterMs, probeMs) : retryAfterMs;
         return { ...covered, reason: "rate limit", probeAfterMs };
       }
       if (error.code === "unavailable") return undefined;
-      return { ...ofRefusal, reason: "rate limit", probeAfterMs: RATE_LIMIT_DEFAULT_MS };
+      return { ...ofRefusal, reason: "rate limit", probeAfterMs: probeMs };
     }
     case "redirected":
     case "request_refused":
-      return { ...ofFlow, reason: "refused", probeAfterMs: REFUSED_PROBE_MS };
+      return { ...ofFlow, reason: "refused", probeAfterMs: HOLDS.refused.blocks.probeMs };
     default:
       return undefined;
   }

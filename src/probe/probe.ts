@@ -7,6 +7,7 @@ import type { Config } from "../config/schema.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { factsOf } from "../pass/hold-reasons.ts";
 import { stopsPass } from "../pass/holds.ts";
 import { asError } from "../platform/errors.ts";
 import type { Clock } from "../platform/ports.ts";
@@ -34,9 +35,6 @@ export interface Probe extends ProbeOptions {
   asker: Asker;
 }
 
-/** Holds under which `probe` sends no requests to their area either. */
-const BLOCKING: ReadonlySet<string> = new Set(["credentials", "payment", "rate limit", "refused"]);
-
 /** The result of a request: an answer, a refusal with the service's text, or nothing because the area is blocked. */
 export type Outcome =
   | { state: "answered"; status: number; answer: ServiceAnswer }
@@ -52,7 +50,8 @@ export class Asker {
   constructor(options: Pick<ProbeOptions, "client" | "signal">, holds: readonly { area: string; reason: string }[]) {
     this.#options = options;
     for (const { area, reason } of holds) {
-      if ((area === "orders" || area === "imports") && BLOCKING.has(reason)) {
+      // Set by an answer, which a request of the probe would get too.
+      if ((area === "orders" || area === "imports") && factsOf(reason).blocks?.by !== undefined) {
         this.blocked.set(area, m.probe.areaHeld({ reason, area }));
       }
     }
