@@ -7,6 +7,7 @@ import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
+import { ContradictedAnswer } from "../pass/contradicted-answer.ts";
 import type { JobContext } from "../pass/job.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { BridgeError } from "../platform/errors.ts";
@@ -87,12 +88,12 @@ interface ServedBatch {
 }
 
 /** The list of an answer is empty, and the answer does not have the usual form of empty answers. */
-export class UnusualEmptyError extends BridgeError {
+export class UnusualEmptyError extends ContradictedAnswer {
   /** It has lasted only a few minutes, and is not reported yet. */
   readonly isBrief: boolean;
 
   constructor(text: Message, { hint, isBrief }: { hint: Message; isBrief: boolean }) {
-    super("answer_shape", text, { hint });
+    super(text, { hint });
     this.isBrief = isBrief;
   }
 }
@@ -143,11 +144,8 @@ export class CompletenessCheck {
     const judged = found.length === 0 ? this.#judgeForm(next, metadata, options) : { learned: next };
     await this.#save(learned, judged.learned, signal);
     if (found.length === 0) return judged.unusual;
-    throw new BridgeError(
-      "answer_shape",
-      m.orders.emptyContradicted({ path: this.#path, what: this.#describe(found) }),
-      { hint: this.#hint },
-    );
+    const text = m.orders.emptyContradicted({ path: this.#path, what: this.#describe(found) });
+    throw new ContradictedAnswer(text, { hint: this.#hint });
   }
 
   #judgeForm(
@@ -234,9 +232,8 @@ export class CompletenessCheck {
       signal,
     );
     if (found.length === 0) return;
-    throw new BridgeError("answer_shape", m.orders.moreAfterEnd({ what: this.#describe(found), path: this.#path }), {
-      hint: this.#hint,
-    });
+    const text = m.orders.moreAfterEnd({ what: this.#describe(found), path: this.#path });
+    throw new ContradictedAnswer(text, { hint: this.#hint });
   }
 
   /**
@@ -278,8 +275,7 @@ export class CompletenessCheck {
       return undefined;
     }
     if (!isEmpty)
-      return new BridgeError(
-        "answer_shape",
+      return new ContradictedAnswer(
         m.orders.batchNotWhole({
           size: metadata.size,
           what: this.#describe(found),
@@ -288,7 +284,7 @@ export class CompletenessCheck {
         { hint: this.#hint },
       );
     const emptyWords = this.#endpoint === "orders" ? m.orders.emptyRecords : m.updates.emptyRecords;
-    return new BridgeError("answer_shape", emptyWords({ empty, size: metadata.size }), {
+    return new ContradictedAnswer(emptyWords({ empty, size: metadata.size }), {
       hint: m.orders.emptyMeansNothing({ area: this.#endpoint }),
     });
   }

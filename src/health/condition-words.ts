@@ -1,6 +1,6 @@
 import { wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
-import { Message, shownParams, speaking } from "../messages/message.ts";
+import { type Message, shownParams, speaking } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { StatusWords } from "../messages/words/status.ts";
 import { commandToLift, type HoldReason } from "../pass/hold-reasons.ts";
@@ -59,25 +59,13 @@ export function describeCondition(
     subject,
     since: since === null ? "?" : clockTime(since, nowMs),
   });
-  if (isContradicted(condition))
-    return { text, next: speaking(language)(m.orders.besideSaysNothing), command: commandToLift(subject, "answer") };
+  const { why } = condition.params as { why?: Message | null };
+  const hold = why?.params["hold"];
+  if (typeof hold === "string")
+    return { text, next: speaking(language)(m.orders.besideSaysNothing), command: commandToLift(subject, hold) };
   // Where the configuration does not fit the service, the remedy is the same for every condition.
   const remedy = isUnfit(condition) ? "unread_batches" : condition.code;
   return { text, next: all[remedy].next, command: CONDITIONS[remedy].command?.replace("$", subject) ?? null };
-}
-
-/** Messages of what stands beside a list and contradicts it: the list is where the configuration says. */
-const CONTRADICTIONS: ReadonlySet<unknown> = new Set([
-  ...["batchNotWhole", "nextPageUnread", "emptyContradicted", "emptyUnusual", "moreAfterEnd", "emptyRecords"].map(
-    (name) => `orders.${name}`,
-  ),
-  "updates.emptyRecords",
-]);
-
-function isContradicted({ params }: Condition): boolean {
-  const { error, why } = params as { error?: string | null; why?: Message | null };
-  const said = why?.params["text"] ?? why;
-  return error === "answer_shape" && said instanceof Message && CONTRADICTIONS.has(said.id);
 }
 
 /** Whether a flow's answers do not have the configured shape, or the service refuses its `since`. */

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import type { MetadataField } from "../completeness/metadata-fields.ts";
 import type { BatchPages, Query } from "../completeness/next-page.ts";
 import { m } from "../messages/messages.ts";
+import { ContradictedAnswer } from "../pass/contradicted-answer.ts";
 import { stopsPass } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
@@ -32,12 +33,12 @@ export interface ReadPages extends BatchPages {
 }
 
 /** The next page of a batch could not be read. */
-export class UnreadPageError extends BridgeError {
+export class UnreadPageError extends ContradictedAnswer {
   /** It is known to be there, or the service could not answer. */
   readonly isMissing: boolean;
 
   constructor(cause: unknown, { size, isMissing }: { size: number; isMissing: boolean }) {
-    super("answer_shape", m.orders.nextPageUnread({ size, reason: asError(cause).text }), {
+    super(m.orders.nextPageUnread({ size, reason: asError(cause).text }), {
       cause,
       hint: m.orders.compareAnswer({ area: "orders" }),
     });

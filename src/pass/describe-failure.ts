@@ -2,10 +2,13 @@
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { BridgeError } from "../platform/errors.ts";
+import { ContradictedAnswer } from "./contradicted-answer.ts";
 
 /** What went wrong, in words for a shop owner, with the original error in brackets. */
-export function describeFailure({ code, text, hint }: Pick<BridgeError, "code" | "text" | "hint">): Message {
-  const what = m.common.bare({ text });
+export function describeFailure(error: Pick<BridgeError, "code" | "text" | "hint">): Message {
+  const { code, text, hint } = error;
+  // No text shows the hold: `status` names it in the next command.
+  const what = m.common.bare({ text, ...(error instanceof ContradictedAnswer && { hold: error.hold }) });
   switch (code) {
     case "credentials_refused":
       return m.pass.refusesCredentials({ what });

@@ -3,9 +3,11 @@ import { statusWords } from "../../src/health/condition-words.ts";
 import type { Facts } from "../../src/health/facts.ts";
 import { describeStatus } from "../../src/health/status.ts";
 import { m } from "../../src/messages/messages.ts";
+import { packed, unpacked } from "../../src/messages/pack.ts";
 import { failureWords, holdWords } from "../../src/messages/words/status.ts";
+import { ContradictedAnswer } from "../../src/pass/contradicted-answer.ts";
 import { describeFailure } from "../../src/pass/describe-failure.ts";
-import { EXIT } from "../../src/platform/errors.ts";
+import { BridgeError, EXIT } from "../../src/platform/errors.ts";
 
 const NOW_MS = new Date(2026, 5, 1, 18, 30, 0).getTime();
 const ago = (minutes: number) => new Date(NOW_MS - minutes * 60_000).toISOString();
@@ -128,12 +130,18 @@ describe("the next command where what stands beside a list contradicts it", () =
   it.each([
     [
       "says so",
-      m.orders.batchNotWhole({ size: 100, what: "pages", hours: 24 }),
+      new ContradictedAnswer(m.orders.batchNotWhole({ size: 100, what: "pages", hours: 24 }), {
+        hint: m.orders.compareAnswer({ area: "orders" }),
+      }),
       "erp-bridge resume orders --hold answer",
     ],
-    ["is a path of the configuration otherwise", m.orders.comparePath, "erp-bridge probe --write"],
-  ])("%s", (_, text, command) => {
-    const error = describeFailure({ code: "answer_shape", text, hint: undefined });
+    [
+      "is a path of the configuration otherwise",
+      new BridgeError("answer_shape", m.orders.comparePath),
+      "erp-bridge probe --write",
+    ],
+  ])("%s", (_, failure, command) => {
+    const error = unpacked(packed(describeFailure(failure)));
     const failing = flow("orders", { failingSince: ago(2), errorCode: "answer_shape", error });
     expect(tell({ flows: [failing] }, "en").conditions[0]).toMatchObject({ code: "flow_failing", command });
   });
