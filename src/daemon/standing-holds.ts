@@ -49,7 +49,8 @@ export class StandingHolds {
     const ahead = this.stopping(areas).flatMap(({ hold }) => {
       const { since, nextProbeAt } = hold;
       const windowMs = longestWaitOf(hold.reason) ?? null;
-      if (windowMs === null || nextProbeAt === null || Date.parse(nextProbeAt) <= nowMs + windowMs) return [];
+      if (windowMs === null || nextProbeAt === null) return [];
+      if (Date.parse(nextProbeAt) <= nowMs + longestOf({ since, nextProbeAt }, { windowMs, nowMs })) return [];
       const waitMs = this.waitOf(hold, windowMs);
       // The probe of a hold that is due stores its next time.
       return waitMs <= 0 ? [] : [{ ...hold, since: since > now ? now : since, nextProbeAt: isoTime(nowMs + waitMs) }];
@@ -117,7 +118,9 @@ export class StandingHolds {
     }
     if (probeAt === undefined) {
       // Set by another process or before a restart: only the wall clock is available, and it may be wrong by years.
-      const leftMs = Math.min(Math.max(Date.parse(hold.nextProbeAt) - clock.nowMs(), 0), windowMs);
+      const nowMs = clock.nowMs();
+      const longestMs = longestOf({ ...hold, nextProbeAt: hold.nextProbeAt }, { windowMs, nowMs });
+      const leftMs = Math.min(Math.max(Date.parse(hold.nextProbeAt) - nowMs, 0), longestMs);
       probeAt = clock.monotonicMs() + leftMs;
       this.#probeAtMs.set(key, probeAt);
     }
@@ -159,6 +162,15 @@ export class StandingHolds {
     if (!isRequestedWait(hold.reason) || hold.nextProbeAt === null) return false;
     return this.waitOf(hold, RETRY_AFTER_MAX_MS) > 0;
   }
+}
+
+/** The longest that a stored hold may still wait. Where the clock was ahead when it began, no longer than it was to wait then. */
+function longestOf(
+  { since, nextProbeAt }: { since: string; nextProbeAt: string },
+  { windowMs, nowMs }: { windowMs: number; nowMs: number },
+): number {
+  const sinceMs = Date.parse(since);
+  return sinceMs > nowMs ? Math.min(windowMs, Math.max(Date.parse(nextProbeAt) - sinceMs, 0)) : windowMs;
 }
 
 export function isShared({ scope, reason }: Pick<HoldRow, "scope" | "reason">): boolean {

@@ -269,6 +269,15 @@ describe("a hold", () => {
     expect(Date.parse(String(next))).toBeLessThanOrEqual(test.clock.nowMs() + 5 * MINUTE_MS);
   });
 
+  it("costs no more than the wait that was asked for, after a clock that was hours ahead", async () => {
+    await gate.hold({ ...CREDENTIALS, reason: "rate limit", probeAfterMs: 2 * MINUTE_MS }, refused, SIGNAL);
+    test.clock.jump(-3 * 60 * MINUTE_MS);
+    gate = new HoldGate(test.bridge.context);
+    expect(await admit("orders")).toMatchObject({ state: "held", leftMs: 2 * MINUTE_MS });
+    test.clock.advance(2 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
+  });
+
   it("is in force also where it cannot be written, and is written by its first probe", async () => {
     const { db } = test.bridge.store;
     db.pragma("query_only = ON");
