@@ -153,14 +153,19 @@ export class ImportedFeeds {
     if (bad.length > 0 && how === "success-false") {
       return answerText(200, JSON.stringify({ success: false, message: words }));
     }
+    const stored = this.of(feed);
+    const changed = good.filter(({ key, text }) => stored.get(key) !== text).length;
     const effect: ImportEffect = {
       kind: "import",
       feed,
       accepted: good.map(({ key, text }) => ({ key, record: text })),
       rejected: (isNone ? records : bad).map(({ key, problem = words }) => ({ key, message: problem })),
+      untaken: isNone ? [] : sound.slice(good.length).map(({ key }) => key),
+      changed,
     };
-    const changed = effect.accepted.filter(({ key, record }) => this.of(feed).get(key) !== record).length;
-    const answer = this.acceptance(good.length, changed, bad) ?? this.sayOf(records, good.length, feed);
+    const taken = this.site.options.importCounts === "changed" ? changed : good.length;
+    const answer =
+      this.acceptance(good.length, changed, bad) ?? this.sayOf(records, { good: good.length, taken }, feed);
     return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
   }
 
@@ -186,12 +191,14 @@ export class ImportedFeeds {
     }
   }
 
-  private sayOf(records: readonly ImportRecord[], taken: number, feed: Feed): Plan {
+  /** @param counts the accepted records, and those that a count without a meaning counts */
+  private sayOf(records: readonly ImportRecord[], counts: { good: number; taken: number }, feed: Feed): Plan {
     const bad = records.filter(({ problem }) => problem !== undefined).map(({ sku }) => sku);
     const [good, all] = [records.length - bad.length, records.length];
+    const { taken } = counts;
     const { importAnswer } = this.site.options;
     const counted = COUNTED[importAnswer];
-    if (counted !== undefined) return answerText(200, JSON.stringify(counted(all, taken)));
+    if (counted !== undefined) return answerText(200, JSON.stringify(counted(all, counts.good)));
     switch (importAnswer) {
       case "progress":
         return answerText(200, JSON.stringify({ status: "ok", progress: `${good}/${all}` }));
@@ -203,6 +210,12 @@ export class ImportedFeeds {
         return answerText(200, `Загружено строк: ${taken}`, TEXT_TYPE);
       case "rows":
         return answerText(200, JSON.stringify({ success: true, rows: taken }));
+      case "count":
+        return answerText(200, JSON.stringify({ ok: true, count: taken }));
+      case "ok":
+        return answerText(200, `OK ${taken}`, TEXT_TYPE);
+      case "loaded":
+        return answerText(200, `Загружено: ${taken}`, TEXT_TYPE);
       case "sentence":
         return answerText(200, JSON.stringify({ success: true, message: sentenceOf(good, bad.length) }));
       case "lacking":

@@ -51,6 +51,10 @@ export type Effect =
       readonly feed: Feed;
       readonly accepted: readonly { readonly key: string; readonly record: string }[];
       readonly rejected: readonly { readonly key: string; readonly message: string }[];
+      /** The keys of records after those that the service takes of one request. */
+      readonly untaken: readonly string[];
+      /** How many accepted records differ from the stored ones. */
+      readonly changed: number;
     };
 
 /** One record of an answer: a whole order, or a change with only the changed properties. */

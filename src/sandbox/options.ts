@@ -51,6 +51,9 @@ const IMPORT_ANSWER = z.enum([
   "number",
   "words",
   "rows",
+  "count",
+  "ok",
+  "loaded",
   "sentence",
   "flags",
   "ids",
@@ -298,11 +301,16 @@ const OPTIONS = group({
    * name; `unknown`, `skipped`, `warnings`: a list of those that were not accepted, their number, and a text for each;
    * `good`: how many were accepted, beside the number of all; `taken`: how many were received and accepted; `ignored`:
    * how many were not accepted; `all or none`: as `taken`, for a request that is accepted as a whole or not at all;
-   * `number`, `words`, `rows`: how many were accepted, as a number alone, at the end of a text, and under a name without
-   * a meaning; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`, `results`, `codes`, `bare`: a list of
+   * `number`, `words`, `rows`, `count`, `ok`, `loaded`: how many were accepted, as a number alone, under a name without a
+   * meaning, and at the end of a text; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`, `results`, `codes`, `bare`: a list of
    * all, with `exists`, an id or `null`, "ok" or `null`, 0 or -1, and the values that were taken or none.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
+  /**
+   * What `number`, `words`, `rows`, `count`, `ok` and `loaded` count: the accepted records, or only those of them that
+   * differ from the stored ones.
+   */
+  importCounts: z.enum(["accepted", "changed"]).default("accepted"),
   /**
    * Records to refuse: by sku, or all; and whether a bad record refuses its request or itself, is only reported in a
    * 200, or causes an error of the service. `said`: refuses itself, in the usual form of the answers, where that

@@ -174,6 +174,28 @@ describe("imports", () => {
     expect((await pushTo(sandbox, "stocks", two)).text).toEqual(said);
   });
 
+  it.each([
+    ["number", "1"],
+    ["words", "Загружено строк: 1"],
+    ["rows", '{"success":true,"rows":1}'],
+    ["count", '{"ok":true,"count":1}'],
+    ["ok", "OK 1"],
+    ["loaded", "Загружено: 1"],
+  ] as const)("counts under any name what it takes, or what it changes: %s", async (importAnswer, said) => {
+    const sandbox = await sandboxFor({ options: { importAnswer, limits: { takenRecords: 1 } } });
+    const push = async () => (await pushTo(sandbox, "stocks", two)).text;
+    expect([await push(), await push()]).toEqual([said, said]);
+    expect(sandbox.ledger.effects("import")[0]).toMatchObject({ untaken: [importKey("B", "")], changed: 1 });
+    sandbox.service.setOptions({ importCounts: "changed", limits: { takenRecords: null } });
+    const none = said.replace("1", "0");
+    // The second record, and then none.
+    expect([await push(), await push()]).toEqual([said, none]);
+    expect(sandbox.ledger.effects("import").at(-1)).toMatchObject({ untaken: [], changed: 0 });
+    const locked = { stocks: two.stocks.map((record) => ({ ...record, quantity: 9 })) };
+    sandbox.service.setOptions({ reject: { skus: ["A"], how: "said" } });
+    expect((await pushTo(sandbox, "stocks", locked)).text).toBe(said);
+  });
+
   it("says success: false in a 200, and refuses all if told", async () => {
     const sandbox = await sandboxFor({ options: { reject: { skus: "all", how: "success-false" } } });
     expect((await pushTo(sandbox, "stocks", two)).json).toMatchObject({ success: false });
