@@ -57,6 +57,9 @@ async function startCounting(say: Say, given: Partial<Site> = {}) {
   const learn = async (rounds = 6) => {
     fillStock(feeds.erp, 12, 7);
     await feeds.run("stocks");
+    await learnMore(rounds);
+  };
+  const learnMore = async (rounds = 6) => {
     for (let round = 1; round <= rounds; round++) {
       set(20 + round, 10, 11, ...(round % 2 ? [12] : []));
       await feeds.minute();
@@ -64,7 +67,7 @@ async function startCounting(say: Say, given: Partial<Site> = {}) {
     expect([differing(), waiting(), feeds.holds()]).toEqual([0, [], []]);
     feeds.requests();
   };
-  return { ...feeds, change: site, set, differing, waiting, isTold, learn, place };
+  return { ...feeds, change: site, set, differing, waiting, isTold, learn, learnMore, place };
 }
 
 const COUNTED: [[string, Say], ...[string, Say][]] = [
@@ -144,6 +147,49 @@ describe("a count of changes that was the number of records, and is smaller than
     await minutes(70);
     expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
   });
+});
+
+describe("a count of changes of a site that may have the values already", () => {
+  itSome(2)(COUNTED.filter(([name]) => name !== "imported"))(
+    "shows nothing of the count where none was acknowledged, as on the first day at a shop with articles: %s",
+    async (_name, say) => {
+      const feeds = await startCounting(say);
+      const { change, set, place, waiting, isTold, learn, minutes, differing, holds } = feeds;
+      for (let sku = 1; sku <= 12; sku++) place(`S-${sku}`, 7);
+      await learn();
+      change.locked.add("S-3");
+      set(0, 3);
+      await minutes(20);
+      expect([differing(), waiting(), isTold()]).toEqual([1, ["S-3"], true]);
+      change.locked.clear();
+      await minutes(70);
+      expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
+    },
+  );
+
+  itSome(2)(COUNTED.filter(([name]) => name !== "imported"))(
+    "shows nothing of the count where an answer was lost, also among the first of all: %s",
+    async (_name, say) => {
+      const feeds = await startCounting(say);
+      const { change, sandbox, clock, set, waiting, isTold, learn, learnMore, minute, minutes, differing, holds } =
+        feeds;
+      await learn(0);
+      sandbox.faults.add({ match: { path: "import" }, when: "after", times: 1, do: { kind: "reset" } });
+      set(30, 5);
+      await minute();
+      clock.advance(IMPORT_TIMEOUT_MS);
+      await minutes(3);
+      expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
+      await learnMore();
+      change.locked.add("S-3");
+      set(0, 3);
+      await minutes(20);
+      expect([differing(), waiting(), isTold()]).toEqual([1, ["S-3"], true]);
+      change.locked.clear();
+      await minutes(70);
+      expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
+    },
+  );
 });
 
 describe("a count of changes that is smaller than the number of records", () => {

@@ -14,7 +14,7 @@ import { isoTime } from "../../platform/ports.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
 import { UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
-import { countsBeside, unknownByCount } from "../../service/outcome/answer-counts.ts";
+import { countsBeside, takenBy, unknownByCount } from "../../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../../service/outcome/answer-form.ts";
 import { readImportResult, withDoubt } from "../../service/outcome/import-result.ts";
 import { saysYes } from "../../service/outcome/unknown-outcome.ts";
@@ -27,7 +27,7 @@ import { saveOpenTables } from "../feed-rows.ts";
 import { namesOf } from "../record-identity.ts";
 import { referenceOf } from "../row-reference.ts";
 import { CountProbe, isPartOfShort } from "./count-probe.ts";
-import { hasUnknownOutcome, loadUnknownOutcomes } from "./flight-rows.ts";
+import { hasUnknownOutcome, loadSentOtherwise, loadUnknownOutcomes } from "./flight-rows.ts";
 import { type FlightEnd, Flights } from "./flights.ts";
 import { LackingChanges, type ReadChanges } from "./lacking-changes.ts";
 import { effectOf, isAboutRows, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
@@ -306,11 +306,12 @@ export class SendRequest {
     const refused = new Set(named.map(({ key }) => JSON.stringify(key)));
     const isRefused = ({ key }: OutboxRow) => refused.size > 0 && refused.has(JSON.stringify(key));
     const accepted = rows.filter((row) => !isRefused(row));
+    const taught = this.#withoutExplained(rows, counted);
     const save = (some: readonly OutboxRow[]) => this.#saveAccepted(some, reportedBy);
     const also = () => {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
       if (this.lacking.hadAny) this.lacking.forget(accepted);
-      if (refused.size === 0) this.#saveCounts(counted);
+      if (refused.size === 0) this.#saveCounts(taught);
       if (lack !== undefined) this.#forms.saveLack(lack);
     };
     const mayWait =
@@ -346,6 +347,20 @@ export class SendRequest {
     const open = this.lackingAmong([...this.#unusual].map((id) => ({ id })));
     this.#unusual.clear();
     for (const { id } of open) this.#unusual.add(id);
+  }
+
+  /**
+   * The site may have the values already, where an answer was lost or nothing is acknowledged: that none was counted, or one beside lost answers,
+   * shows nothing of the count. Larger counts are kept, because what was accepted with them may have to go again.
+   */
+  #withoutExplained(rows: readonly OutboxRow[], counted: Counted): Counted {
+    const { counts, size } = counted;
+    const lower = Object.entries(counts).filter(([name, count]) => count <= 1 && takenBy(name, count, size) < size);
+    if (lower.length === 0) return counted;
+    const isLost = rows.some(({ flightRecord }) => flightRecord !== null);
+    const isKnown = !isLost && loadSentOtherwise(this.#context.store, this.#options.rules, rows).size === rows.length;
+    const explained = new Set(lower.flatMap(([name, count]) => (isLost || (count === 0 && !isKnown) ? name : [])));
+    return { ...counted, counts: Object.fromEntries(Object.entries(counts).filter(([name]) => !explained.has(name))) };
   }
 
   #saveCounts({ counts, size, at }: Counted): void {
