@@ -1,14 +1,22 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 /* Bugs that an attack from outside would find again, by what the world draws since. */
-import { LINKS } from "../simulate/forms.ts";
+import { LINKS, SAYS_A_NUMBER, SAYS_PLAINLY } from "../simulate/forms.ts";
 import { OTHERWISE } from "../simulate/hostile/grammar.ts";
 import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const BATCHES = "src/batches/batch-rows.ts";
+const COUNTS = "src/service/outcome/answer-counts.ts";
+const LACKING_CHANGES = "src/feeds/send/lacking-changes.ts";
 const REPORTS = "src/service/outcome/record-reports.ts";
 
 /** A record is left out, and the answer says so in this form. */
 const leftOut = (importAnswer: string) => ({ forms: { importAnswer }, step: { do: "leave out" } }) as const;
+
+/** Fewer changes than there were are counted, under a name that means changes or under any. */
+const fewChanges = (...importAnswer: string[]) =>
+  ({ forms: { importAnswer, importCounts: "changed" }, step: { do: ["leave out", "read only"] } }) as const;
+/** No more records of a request are taken, and nothing says so but a count of unknown meaning. */
+const silentLimit = (...importAnswer: string[]) => ({ forms: { importAnswer, takenRecords: [2, 3] } }) as const;
 
 /** Every import with one article is denied. */
 const DENIED = {
@@ -231,6 +239,64 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       'return isCalled("changed", of.name) && Object',
     ),
     draws: { forms: { importAnswer: ["taken", "all or none"] }, step: { do: "leave out" } },
+  },
+  {
+    name: "fewer changes than there were overlooked",
+    edits: [{ file: LACKING_CHANGES, of: "read", does: "return {};" }],
+    draws: fewChanges("changes"),
+    foundBy: "simulation",
+  },
+  {
+    name: "fewer changes overlooked until it is known that changes are counted",
+    edits: [{ file: LACKING_CHANGES, of: "note", does: "return;" }],
+    draws: fewChanges(...SAYS_PLAINLY, ...SAYS_A_NUMBER),
+    foundBy: "simulation",
+  },
+  {
+    name: "a count that is lower because an answer was lost says nothing any more",
+    edits: [
+      {
+        file: "src/feeds/send/send-request.ts",
+        of: "#withoutExplained",
+        does: "return rows.length > 0 ? counted : counted;",
+      },
+    ],
+    draws: fewChanges("changes", ...SAYS_PLAINLY, ...SAYS_A_NUMBER),
+    foundBy: "simulation",
+  },
+  {
+    ...one(
+      "a newer value that is counted settles the rows that were left out",
+      LACKING_CHANGES,
+      "this.#load().map((lack) => without(lack, settled))",
+      "this.#load().filter((lack) => lack.rows.every((id) => !settled.has(id)))",
+    ),
+    draws: fewChanges("changes"),
+  },
+  {
+    name: "what was accepted in vain before a count was known does not go again",
+    edits: [{ file: COUNTS, of: "findShortSince", does: "return undefined;" }],
+    draws: silentLimit("count", "ok"),
+    foundBy: "simulation",
+  },
+  {
+    name: "a count that was smaller at first is never one of records",
+    edits: [{ file: COUNTS, of: "learnShort", does: "return known;" }],
+    draws: silentLimit("count", "rows"),
+    foundBy: "simulation",
+  },
+  {
+    name: "a count in a Russian text overlooked where it was smaller at first",
+    edits: [
+      {
+        file: COUNTS,
+        in: "addText",
+        find: "readCountsInWords(",
+        replace: "readCountsInWords(/[а-я]/i.test(text) ? place : ",
+      },
+    ],
+    draws: silentLimit("loaded"),
+    foundBy: "simulation",
   },
   tested(
     "test/completeness/unusual-empty.test.ts",

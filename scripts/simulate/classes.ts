@@ -2,9 +2,11 @@ import {
   BESIDE,
   COUNTS,
   LINKS,
+  SAYS_A_NUMBER,
   SAYS_AS_USUAL,
   SAYS_BY_COUNTS,
   SAYS_BY_NAMES,
+  SAYS_OF_CHANGES,
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
   SAYS_OTHERWISE,
@@ -26,6 +28,8 @@ const SAYS = [
   ...SAYS_AS_USUAL,
   ...SAYS_PLAINLY,
   ...SAYS_OTHERWISE,
+  ...SAYS_OF_CHANGES,
+  ...SAYS_A_NUMBER,
 ];
 
 /** Must happen in both worlds; otherwise the simulation no longer covers it. */
@@ -132,6 +136,7 @@ const HOSTILE_KINDS: Classes = {
     "journal folder",
     "restore",
     "leave out",
+    "read only",
     "empty batch",
     "skew",
     "forget confirms",
@@ -162,6 +167,8 @@ const HOSTILE_KINDS: Classes = {
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
   "form importAnswer": SAYS,
+  "form importCounts": ["accepted", "changed"],
+  "form takenRecords": [1, 2, 3],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false", "later"],
   "form cron": ["true", "false"],
@@ -185,6 +192,8 @@ const HOSTILE_KINDS: Classes = {
 const HOSTILE_MET: Classes = {
   limited: ASKED,
   "left out": [...SAYS, "at first"],
+  "read only": SAYS_OF_CHANGES,
+  "silent limit": ["known", "known with rows in vain"],
   "empty otherwise": ["orders", "updates"],
   skewed: ["a change after it"],
   elsewhere: ["orders", "updates", "status", "import", "other path"],

@@ -5,6 +5,7 @@ import { readTimestamp, writeTimestamp } from "../../src/sandbox/timestamps.ts";
 import { KEYS } from "./erp.ts";
 import { type Forms, namesZone, SAYS_PLAINLY } from "./forms.ts";
 import { actHostile, reload } from "./hostile/deeds.ts";
+import { countsChanges } from "./invariants/counts.ts";
 import { type Deed, STATUSES, type Switch, type TimestampFault } from "./schedule.ts";
 import type { World } from "./world.ts";
 
@@ -90,6 +91,8 @@ export function act(world: World, deed: Deed) {
       return turn(world, deed.what, deed.ms);
     case "leave out":
       return leaveOut(world, deed);
+    case "read only":
+      return readOnly(world, deed.ms);
     case "empty batch":
       return world.service.createEmptyBatch();
     case "skew":
@@ -447,12 +450,29 @@ function skew(world: World, ms: number, forMs: number) {
  * name.
  */
 function leaveOut(world: World, { keys, ms, isFirst }: Extract<Deed, { do: "leave out" }>) {
-  if (!isFirst && !world.isImportKnown("stocks", isPlain(world) ? PLAIN_TIMES : undefined)) return;
+  if (!isFirst && !isToldOf(world)) return;
   if (isFirst) world.coverage.count("left out", "at first");
   const skus = keys.map((key) => KEYS[key % KEYS.length] ?? KEYS[0]);
-  world.service.setOptions({ reject: { skus, how: "said", feed: "stocks" } });
   for (const sku of skus) world.lies.noteLeftOut(`stocks ${sku}`);
   world.coverage.count("left out", world.forms.importAnswer);
+  reject(world, skus, ms);
+}
+
+/** It says nothing of single records: nothing may last. */
+function readOnly(world: World, ms: number) {
+  if (!isToldOf(world)) return;
+  world.coverage.count("read only", world.forms.importAnswer);
+  reject(world, "all", ms);
+}
+
+/** Whether the answers show that a record was not taken. */
+function isToldOf(world: World): boolean {
+  if (countsChanges(world.forms)) return world.counts.isSure("stocks");
+  return world.isImportKnown("stocks", isPlain(world) ? PLAIN_TIMES : undefined);
+}
+
+function reject(world: World, skus: string[] | "all", ms: number) {
+  world.service.setOptions({ reject: { skus, how: "said", feed: "stocks" } });
   const { reject } = world.service.options;
   world.time.at(ms, () => {
     if (world.service.options.reject === reject) turnOff(world, "record refused");

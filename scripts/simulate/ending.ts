@@ -12,6 +12,7 @@ import {
 } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
+import { countsChanges, isSilentlyLimited } from "./invariants/counts.ts";
 import type { FeedName } from "./schedule.ts";
 import type { World } from "./world.ts";
 
@@ -29,6 +30,8 @@ const LATE_LOOKS = 12;
 const REFUSED_HOURS_MAX = 120;
 /** After a day, and the hour of the batch, an empty answer of a form that none had before is usual. */
 const EMPTY_HOURS_MAX = 27;
+/** A day, of which one hour may be without an answer. */
+const DOUBT_HOURS_MAX = 27;
 /** A pass that takes longer is stuck. */
 const SECONDS_MAX = 600;
 
@@ -55,9 +58,11 @@ export async function end(world: World): Promise<Losses> {
   touchRefused(world);
   // A hold ends with the next accepted request.
   for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+  await showLimit(world);
   // Where a confirm names nothing, only a further answer shows that nothing is missing.
   createOrder(world);
   await waitForEmpty(world);
+  await outlastDoubt(world);
   await poll(world, "polls", (each) => each.isExpectedByPolls);
   await waitForRefusals(world);
   const losses = await settleLosses(world);
@@ -72,6 +77,32 @@ export async function end(world: World): Promise<Losses> {
   const wrong = world.statuses.listWrong();
   if (wrong.length > 0) world.fail(12, wrong.join("; "));
   return losses;
+}
+
+/**
+ * Requests of all articles, twice, and of single ones: from these it is known that a service takes no more records of a request, if its
+ * answers are all that says so. What they brought in vain themselves goes again as well.
+ */
+export async function showLimit(world: World): Promise<void> {
+  if (!isSilentlyLimited(world.forms)) return;
+  for (const keys of [KEYS, KEYS, KEYS.slice(0, 1), KEYS.slice(1, 2)]) {
+    for (const feed of feedsOf(world)) for (const key of keys) world.erp.write(feed, key, "upsert");
+    await world.time.pass(2 * MINUTE_MS);
+    await rest(world);
+  }
+}
+
+/** Where nothing shows which rows were left out, a count says nothing any more after a day in which other records were counted. */
+async function outlastDoubt(world: World): Promise<void> {
+  const held = world.auditor.prepare("SELECT 1 FROM holds WHERE reason = 'answer'");
+  for (let hours = 0; hours < DOUBT_HOURS_MAX && world.counts.isAmbiguous && held.get() !== undefined; hours++) {
+    for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+    await world.time.pass(2 * MINUTE_MS);
+    world.isTicking = false;
+    await rest(world);
+    world.time.skip(58 * MINUTE_MS);
+    world.isTicking = true;
+  }
 }
 
 /** Whether a batch has lost its orders, or is the service's usual empty answer, is known only after an hour. */
@@ -187,6 +218,7 @@ function resume(world: World): void {
     world.told.add(`hold ${reason}`);
     // The service recovers by itself, and then the hold must end by itself.
     if (reason === "hand-out lost" && !isUnsafe(world.forms)) continue;
+    if (reason === "answer" && countsChanges(world.forms)) continue;
     world.discipline.reopen();
     store.write(() => {
       if (reason === "guard" && area === "stocks") world.guard.onApprove();

@@ -72,7 +72,11 @@ export interface Forms {
         | typeof SAYS_AS_USUAL
         | typeof SAYS_PLAINLY
         | typeof SAYS_OTHERWISE
+        | typeof SAYS_OF_CHANGES
+        | typeof SAYS_A_NUMBER
       )[number];
+  /** What a count without a meaning counts. */
+  readonly importCounts: "accepted" | "changed";
   readonly result: boolean;
   readonly rejectHow: "422" | "per-record" | "success-false";
   readonly chunk: number;
@@ -141,6 +145,12 @@ export const SAYS_PLAINLY = ["number", "words", "rows"] as const;
 
 /** Forms that report it in a sentence or with a value that no list of words contains; former answers show what is usual. */
 export const SAYS_OTHERWISE = ["sentence", "flags", "ids", "results", "codes", "bare"] as const;
+
+/** Forms that report the number of changes, under a name that means it. */
+export const SAYS_OF_CHANGES = ["changes"] as const;
+
+/** Forms with a count that may be one of anything. */
+export const SAYS_A_NUMBER = ["count", "ok", "loaded"] as const;
 
 /** Fields beside a list of the newest changes that omits others. */
 export const COUNTS = ["none", "total", "link"] as const;
@@ -228,6 +238,7 @@ export function chooseForms(random: Random): Forms {
     transitions: chance(0.5),
     statusRefusal: one(409, 422),
     importAnswer: one("counts", "success", "empty", "text"),
+    importCounts: "accepted",
     result: chance(0.5),
     rejectHow: one("422", "422", "per-record", "success-false"),
     chunk: one(2, 3, 500),
@@ -329,6 +340,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       movesOn: forms.movesOn ? MOVES_ON : {},
     },
     importAnswer: forms.importAnswer,
+    importCounts: forms.importCounts,
     repeatsSecret: forms.repeatsSecret,
     limits: {
       maxRecords: forms.whole ? null : forms.maxRecords,

@@ -10,9 +10,11 @@ import {
   LINKS,
   namesOneBatch,
   namesZone,
+  SAYS_A_NUMBER,
   SAYS_AS_USUAL,
   SAYS_BY_COUNTS,
   SAYS_BY_NAMES,
+  SAYS_OF_CHANGES,
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
   SAYS_OTHERWISE,
@@ -95,6 +97,8 @@ const FOUND: readonly Found[] = [
   { tag: 0xb5c3, shares: { usual: 0.02, hostile: 0 }, draw: endpointFails },
   { tag: 0x5ab8, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst(SAYS_BY_NAMES) },
   { tag: 0x5ac9, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutOtherwise },
+  { tag: 0x5ada, shares: { usual: 0.04, hostile: 0.06 }, draw: fewChanges },
+  { tag: 0x5aeb, shares: { usual: 0.04, hostile: 0.06 }, draw: silentLimit },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -192,6 +196,76 @@ function leaveOut(random: Random, world: WorldKind): Step[] {
   if (random() < 0.5) steps.push(write(integerBetween(random, 0, 3)), pass());
   if (random() < 0.7) steps.push({ after: ms, do: "wait" });
   return steps;
+}
+
+/**
+ * Answers count what they have changed. For a while the service leaves an article as it is, or all of them, and only fewer changes than there
+ * were show it.
+ */
+function fewChanges(random: Random, forms: Forms, world: WorldKind): Added | undefined {
+  if (!AS_USUAL.has(forms.importAnswer) || forms.whole || forms.shared !== "no" || forms.takenRecords !== null)
+    return undefined;
+  const importAnswer = pickOne(random, [...SAYS_OF_CHANGES, ...SAYS_OF_CHANGES, ...SAYS_PLAINLY, ...SAYS_A_NUMBER]);
+  const ms = pickOne(random, world === "usual" ? [12 * MINUTE, 40 * MINUTE, 3 * HOUR] : [25 * MINUTE, 6 * HOUR]);
+  const all = [0, 1, 2, 3];
+  const keys = pickKeys(random);
+  const isOne = random() < 0.65;
+  const how = () => (random() < 0.4 ? ("zero" as const) : ("upsert" as const));
+  const touched = isOne && random() < 0.4 ? keys : [...new Set([...keys, integerBetween(random, 0, 3)])];
+  const later = (): Step[] => [write(pickOne(random, isOne && random() < 0.4 ? all : touched)), pass()];
+  return {
+    // So that a request may have as many records as there are.
+    forms: { ...forms, importAnswer, importCounts: "changed", chunk: 500, maxRecords: null },
+    steps: [
+      ...all.map((key) => write(key)),
+      pass(),
+      // Answers about one record, and about two, show what they count.
+      ...[0, 1, 2, 3, 0, 1].flatMap((key, turn): Step[] => [
+        write(key),
+        ...(turn % 2 === 0 ? [] : [write(key + 1)]),
+        pass(),
+      ]),
+      isOne ? { after: 0, do: "leave out", keys, ms } : { after: 0, do: "read only", ms },
+      ...touched.map((key) => write(key, how())),
+      pass(),
+      ...(random() < 0.4 ? later() : []),
+      ...(random() < 0.2 ? [{ after: 0, do: "stop" } as const, pass()] : []),
+      ...(random() < 0.3 ? later() : []),
+      { after: ms - 2 * MINUTE, do: "wait" },
+      ...(random() < 0.3 ? later() : []),
+      { after: 2 * MINUTE, do: "wait" },
+      ...(random() < 0.5 ? later() : []),
+    ],
+  };
+}
+
+/** The service takes only the first records of a request, from the first load on, and what its answers count is learned late. */
+function silentLimit(random: Random, forms: Forms): Added | undefined {
+  if (!AS_USUAL.has(forms.importAnswer) || forms.whole || forms.shared !== "no" || forms.takenRecords !== null)
+    return undefined;
+  const importAnswer = pickOne(random, [...SAYS_A_NUMBER, ...SAYS_A_NUMBER, ...SAYS_PLAINLY]);
+  // A count of 1 may be a flag.
+  const takenRecords = integerBetween(random, 2, 3);
+  const all = [0, 1, 2, 3].map((key) => write(key));
+  const prices = forms.prices ? all.map((step) => ({ ...step, feed: "prices" }) as Step) : [];
+  const some = (): Step[] => [write(integerBetween(random, 0, 3)), pass()];
+  const large = (): Step[] => [...all, ...(random() < 0.5 ? prices : []), pass()];
+  return {
+    forms: { ...forms, importAnswer, takenRecords, chunk: 500, maxRecords: null },
+    first: [...all, ...prices],
+    steps: [
+      pass(),
+      ...(random() < 0.3 ? some() : []),
+      ...large(),
+      ...(random() < 0.3 ? [{ after: 0, do: "stop" } as const, pass()] : []),
+      ...(random() < 0.5 ? large() : []),
+      ...(random() < 0.4 ? [{ after: pickOne(random, [12 * MINUTE, 3 * HOUR]), do: "wait" } as const] : []),
+      ...some(),
+      ...some(),
+      ...(random() < 0.5 ? large() : []),
+      ...some(),
+    ],
+  };
 }
 
 /** New fields appear beside an empty list while there are orders, or changes. */

@@ -75,6 +75,8 @@ export type Deed =
    * `isFirst`: before any answer has shown that form.
    */
   | { do: "leave out"; keys: readonly number[]; ms: number; isFirst?: true }
+  /** The service accepts no record of stocks, and reports it as it reports single ones. */
+  | { do: "read only"; ms: number }
   /** A batch without orders, before the next new ones. */
   | { do: "empty batch" }
   /** The service's clock is so far ahead for a while, and no answer contains it. */

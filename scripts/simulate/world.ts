@@ -22,6 +22,7 @@ import {
   SILENCE,
 } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
+import { CountInvariants, countsChanges } from "./invariants/counts.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DeliveryInvariants } from "./invariants/deliveries.ts";
 import { DisciplineInvariants } from "./invariants/discipline.ts";
@@ -129,6 +130,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly orders: OrderInvariants;
   readonly position: PositionInvariants;
   readonly pushes: PushInvariants;
+  readonly counts: CountInvariants;
   readonly guard: GuardInvariants;
   readonly discipline: DisciplineInvariants;
   readonly statuses: StatusInvariants;
@@ -193,6 +195,7 @@ export class World implements Scene, Line, CommitHooks {
     this.orders = new OrderInvariants(this);
     this.position = new PositionInvariants(this);
     this.pushes = new PushInvariants(this);
+    this.counts = new CountInvariants(this, this.pushes);
     this.guard = new GuardInvariants(this);
     this.discipline = new DisciplineInvariants(this);
     this.statuses = new StatusInvariants(this);
@@ -289,6 +292,7 @@ export class World implements Scene, Line, CommitHooks {
     this.position.onStart();
     this.orders.onStart();
     this.emptiness.onStart();
+    this.counts.onStart();
     if (this.forms.cron) life.sync(JOBS);
     else this.triggerAll();
   }
@@ -297,6 +301,7 @@ export class World implements Scene, Line, CommitHooks {
   #onMoved(): void {
     this.#accepted.clear();
     this.pushes.forgetLeftOut();
+    this.counts.forget();
     this.position.onMoved();
   }
 
@@ -304,6 +309,7 @@ export class World implements Scene, Line, CommitHooks {
   #onOtherPath(): void {
     this.#accepted.delete(placeOf({ kind: "import", feed: "stocks" }));
     this.pushes.forgetLeftOut();
+    this.counts.forget();
   }
 
   #tick(): void {
@@ -473,7 +479,10 @@ export class World implements Scene, Line, CommitHooks {
       this.statuses.onResult(life.number);
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }
-    if (job === "stocks" || job === "prices") this.pushes.checkLeftOut(job);
+    if (job === "stocks" || job === "prices") {
+      this.pushes.checkLeftOut(job);
+      this.counts.onResult(job);
+    }
     if (job === "stocks" && error === null) this.guard.onResult();
     if ((counts["quarantined"] ?? 0) > 0) this.database.checkHeld();
     if (this.kind === "hostile" && (counts["refused"] ?? 0) > 0) this.pushes.checkBlamed(job, this);
@@ -569,6 +578,7 @@ export class World implements Scene, Line, CommitHooks {
       return;
     }
     this.orders.onSent(sent);
+    this.counts.onSent(sent);
     this.discipline.onSent(sent);
     this.statuses.onSent(sent);
     if (route.kind === "updates") for (const change of this.races.splice(0)) change();
@@ -622,7 +632,9 @@ export class World implements Scene, Line, CommitHooks {
     const effect = this.#imports.get(sent.number);
     this.#imports.delete(sent.number);
     const isTrue = told.kind === "answer" && told.isTrue;
-    if (isTrue && effect !== undefined) this.pushes.onTold(effect);
+    if (isTrue && effect !== undefined && !countsChanges(this.forms)) this.pushes.onTold(effect);
+    const isUnsent = told.kind === "nothing" && told.effect === "none";
+    if (isTrue || isUnsent) this.counts.onTold(sent.number, isTrue ? effect : undefined);
     if (
       isTrue &&
       (effect === undefined || effect.rejected.length === 0) &&

@@ -23,7 +23,7 @@ import {
   unitOf,
   WAITING,
 } from "../differences.ts";
-import type { Losses } from "../ending.ts";
+import { type Losses, showLimit } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
 import { TRANSITIONS } from "../forms.ts";
 import { SENDERS } from "../invariants/discipline.ts";
@@ -45,6 +45,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** An older version of an order counts where nothing else tells once it was read for a day, every hour; the rounds of a day are too few. */
 const INSISTED_HOURS = 36;
 const ROUNDS_PER_HOUR = 3;
+/** A day, of which an hour or two may be without an answer. */
+const DOUBT_HOURS_MAX = 27;
 /** An endpoint that answers four requests a minute answers hundreds in an hour, and in three rounds no more than twelve. */
 const ROUNDS_PER_HOUR_LIMITED = 20;
 /** A position that a service refuses for its age is asked for nearer with each probe, five minutes apart. */
@@ -62,6 +64,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (Object.keys(world.changed).length > 0) reload(world, {});
   // In the other half the service keeps its absurd records: they wait in quarantine, and nothing else waits for them.
   if (world.seed % 2 === 0) mendValues(world);
+  await showLimit(world);
   const begunMs = world.time.elapsedMs;
   live(world);
   await goOn(world, 3 * MINUTE_MS, 18);
@@ -71,6 +74,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   await changeMany(world);
   await changeLate(world);
   await changeAfterSkew(world);
+  const doubtedMs = await outlastDoubt(world);
   // From here on nothing is left to wait for.
   world.quietMs = world.time.elapsedMs;
   live(world);
@@ -81,7 +85,7 @@ export async function endQuietly(world: World): Promise<Losses> {
   live(world);
   // An order that alone asks for a wait for ever is told from the service by asking it again.
   // What stands in a queue has its day after that.
-  const untilMs = Math.max(begunMs, world.queuedUntilMs) + DAY_MS;
+  const untilMs = Math.max(begunMs + doubtedMs, world.queuedUntilMs) + DAY_MS;
   await changeNear(world, untilMs - 5 * MINUTE_MS);
   await goOn(world, untilMs - world.time.elapsedMs - 5 * MINUTE_MS, world.queuedUntilMs > begunMs ? 15 : 5);
   live(world);
@@ -121,6 +125,17 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.violation === undefined) check(world);
   if (world.violation === undefined && world.seed % YEAR_EVERY === 5) await passYear(world);
   return NO_LOSSES;
+}
+
+/** As in the usual world. Returns how long it took. */
+async function outlastDoubt(world: World): Promise<number> {
+  const begunMs = world.time.elapsedMs;
+  const held = world.auditor.prepare("SELECT 1 FROM holds WHERE reason = 'answer'");
+  for (let hours = 0; hours < DOUBT_HOURS_MAX && world.counts.isAmbiguous && held.get() !== undefined; hours++) {
+    for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+    await goOn(world, HOUR_MS, ROUNDS_PER_HOUR);
+  }
+  return world.time.elapsedMs - begunMs;
 }
 
 /** What changed in an order before the service listed its changes is known soon after its confirm, and not by the comparison of the night. */

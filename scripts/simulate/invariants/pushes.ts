@@ -24,12 +24,19 @@ const IS_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND @key IN 
 /** Each request of a table that is sent whole carries every row: what was acknowledged goes again with whatever waits. */
 const IS_TABLE_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND state <> 'refused'
   UNION ALL SELECT 1 FROM feed_dirty WHERE feed_id = @feed`;
+/** So long a row may wait without a word. */
+const UNTOLD_MS = 11 * 60_000;
+const UNTOLD_PASSES = 5;
+const IS_TOLD = `SELECT 1 FROM holds WHERE area IN (@feed, 'imports')
+  UNION ALL SELECT 1 FROM feed_outbox o JOIN feeds f USING (feed_id) WHERE f.name = @feed AND o.last_error IS NOT NULL`;
 const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
 
 export class PushInvariants {
   readonly #scene: Scene;
   /** Rows of which the bridge was told last, as the service usually tells it, that they were not taken. */
   readonly #leftOut = new Set<string>();
+  /** After how many passes in a row, and since when, one of them waits and nothing says so. */
+  readonly #untold = new Map<string, { passes: number; sinceMs: number }>();
   /** Where in a key's history the site stands. */
   readonly #place = new Map<string, number>();
   /** Rows in quarantine that were looked at. */
@@ -57,27 +64,39 @@ export class PushInvariants {
 
   /** The bridge was told what became of these records. */
   onTold({ feed, rejected }: Pick<ImportEffect, "feed" | "rejected">): void {
-    for (const { key } of rejected) this.#leftOut.add(`${feed} ${keyOf(key)}`);
+    for (const { key } of rejected) this.noteLeftOut(`${feed} ${keyOf(key)}`);
+  }
+
+  noteLeftOut(name: string): void {
+    this.#leftOut.add(name);
   }
 
   /** After a pass: what the service has said that it did not take does not count as sent. */
   checkLeftOut(feed: FeedName): void {
-    const { auditor, erp, fail, forms } = this.#scene;
+    const { auditor, erp, fail, forms, time } = this.#scene;
     if (erp.isLocking) return;
     const isRowWaiting = (key: string) => auditor.prepare(IS_WAITING).get({ feed: FEED_IDS[feed], key }) !== undefined;
     const isWhole = feed === "stocks" && forms.whole;
     if (isWhole && auditor.prepare(IS_TABLE_WAITING).get({ feed: FEED_IDS[feed] }) !== undefined) return;
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
       const isWaiting = [key, ...erp.histories(feed, key).keys()].some(isRowWaiting);
-      const [difference] = isWaiting ? [] : this.#differencesAt(feed, key);
-      if (difference !== undefined)
-        fail(9, `${difference}: it counts as sent, and the service has said that it was not taken`);
+      const [difference] = this.#differencesAt(feed, key);
+      const isTold = difference === undefined || auditor.prepare(IS_TOLD).get({ feed }) !== undefined;
+      const before = isTold ? undefined : this.#untold.get(`${feed} ${key}`);
+      const { passes, sinceMs } = before ?? { passes: 0, sinceMs: time.elapsedMs };
+      this.#untold.set(`${feed} ${key}`, { passes: passes + 1, sinceMs });
+      if (difference === undefined) continue;
+      if (!isWaiting) fail(9, `${difference}: it counts as sent, and the service has said that it was not taken`);
+      const forMs = time.elapsedMs - sinceMs;
+      if (forMs > UNTOLD_MS && passes > UNTOLD_PASSES)
+        fail(10, `${difference}: it waits for ${forMs / 60_000} minutes, and nothing says so`);
     }
   }
 
-  /** The service, and what it has said, are as they were before. */
-  forgetLeftOut(): void {
-    this.#leftOut.clear();
+  /** The service, and what it has said, are as they were before; or counts as accepted for all that is known. */
+  forgetLeftOut(name?: string): void {
+    if (name === undefined) this.#leftOut.clear();
+    else this.#leftOut.delete(name);
   }
 
   shownAt(atMs: number): Map<FeedName, ReadonlyMap<string, string>> {
@@ -87,6 +106,15 @@ export class PushInvariants {
     ]);
     for (const each of this.#shown) if (each.atMs <= atMs) shown.set(each.feed, each.records);
     return shown;
+  }
+
+  /** Nothing shows that the site lacks the row, until it is accepted. */
+  excuse(name: string): void {
+    this.#excused.add(name);
+  }
+
+  forgive(name: string): void {
+    this.#excused.delete(name);
   }
 
   excuseSince(atMs: number): void {
@@ -179,7 +207,8 @@ export class PushInvariants {
   }
 }
 
-function keyOf(importKey: string): string {
+/** The article of a record on the site. */
+export function keyOf(importKey: string): string {
   return String((JSON.parse(importKey) as unknown[])[0]);
 }
 
