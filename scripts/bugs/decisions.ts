@@ -664,7 +664,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/feeds/send/send-request.ts",
   ),
   tested(
-    "test/service/outcome/answer-form.test.ts",
+    "test/service/outcome/usual-forms.test.ts",
     "an answer that says nothing speaks against one that said yes",
     { of: "isSilent", does: "return kind === 'number' && kind !== 'number';" },
     "src/service/outcome/answer-form.ts",

@@ -1587,13 +1587,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/updates/reads/asking-record.ts",
   ),
   tested(
-    "test/service/outcome/record-reports.test.ts",
+    "test/service/outcome/usual-reports.test.ts",
     "a word of a refusal that stands at an unknown place is not noticed",
     { of: "#sayRefusal", does: "return;" },
     "src/service/outcome/record-reports.ts",
   ),
   tested(
-    "test/service/outcome/record-reports.test.ts",
+    "test/service/outcome/usual-reports.test.ts",
     "a flag that was always true and is false now is not noticed",
     {
       in: "isOddFlag",

@@ -1,41 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import type { SentRecord } from "../../../src/service/outcome/named-records.ts";
 import { readSaid } from "../../../src/service/outcome/record-reports.ts";
-import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
-import {
-  findOdd,
-  isUnusuallySaid,
-  learnSaid,
-  NOTHING_SAID,
-  type UsuallySaid,
-  wordsOf,
-} from "../../../src/service/outcome/usual-reports.ts";
-
-const record = (...key: string[]): SentRecord => ({
-  key,
-  record: JSON.stringify({ sku: key[0], quantity: 3, level: { left: 5 } }),
-});
-const SENT = [record("A-1"), record("B-2")];
-
-function learned(usual: UsuallySaid, answer: unknown, sent: readonly SentRecord[]): UsuallySaid {
-  const said = readSaid(answer, sent);
-  return learnSaid(usual, wordsOf(said), said.ordinary);
-}
-
-/** What three answers of this kind have taught. */
-function usualOf(answer: unknown, sent: readonly SentRecord[] = SENT): UsuallySaid {
-  let usual = NOTHING_SAID;
-  for (let times = 0; times < 3; times++) usual = learned(usual, answer, sent);
-  return usual;
-}
-
-/** The same of an answer of each kind. */
-function learnedOf(answers: readonly unknown[], sent: readonly SentRecord[]): UsuallySaid {
-  let usual = NOTHING_SAID;
-  for (const answer of [...answers, ...answers]) usual = learned(usual, answer, sent);
-  return usual;
-}
+import { findOdd } from "../../../src/service/outcome/usual-reports.ts";
+import { both, learnedOf, record, SENT, said, usualOf } from "./support.ts";
 
 const oddKeys = (usual: unknown, answer: unknown, sent: readonly SentRecord[] = SENT) =>
   findOdd(usualOf(usual, sent), readSaid(answer, sent, usualOf(usual, sent))).map(({ index }) =>
@@ -184,57 +151,6 @@ describe("what an answer says of one record of the request", () => {
     expect(oddKeys(usual, usual)).toEqual([]);
   });
 
-  it.each<[usual: unknown, answer: unknown]>([
-    [
-      { status: "ok", details: [] },
-      { status: "ok", details: [{ line: 2, reason: "unknown sku" }] },
-    ],
-    [
-      { ok: true, warnings: [] },
-      { ok: true, warnings: ["Строка 2: нет такого товара"] },
-    ],
-    [{ results: ["ok", "ok"] }, { results: ["skipped"] }],
-    [{ results: [{ status: "updated" }, { status: "updated" }] }, { results: [{ status: "updated" }] }],
-    [[0, 0], [0]],
-    [
-      [0, 0],
-      [0, 17],
-    ],
-    [{ rows: { 1: "ok", 2: "ok" } }, { rows: { 1: "ok", 2: "error" } }],
-    [{ status: "ok" }, { status: "ok", rows: { 2: "Not found" } }],
-    [{ complete: true }, { complete: false }],
-    [{ import: { whole: true, quick: false } }, { import: { whole: false, quick: false } }],
-  ])(
-    "is said of some by a list that was empty, or had one for each, by a word, or by a flag: %j, %j",
-    (usual, answer) => {
-      const learned = usualOf(usual);
-      for (const sent of [SENT, [...SENT, record("C-3")]])
-        expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, sent)))).toBe(true);
-    },
-  );
-
-  it.each<[usual: readonly unknown[], answer: unknown]>([
-    // One verdict of the whole request, whatever its size.
-    [[{ results: [{ status: "updated" }] }], { results: [{ status: "updated" }] }],
-    [[{ messages: ["Import finished"] }], { messages: ["Import finished"] }],
-    [[{ ids: [17, 18] }], { ids: [19] }],
-    [[{ ids: ["a1f", "b2e"] }], { ids: ["c3d", "d4c"] }],
-    [[{ shards: ["main", "spare"] }, { shards: ["main", "spare", "third"] }], { shards: ["main", "other"] }],
-    [[{ updated: [{ id: 1 }, { id: 2 }], created: [] }], { updated: [{ id: 1 }], created: [{ id: 2 }] }],
-    [[{ whole: true }, { whole: false }], { whole: false }],
-    [[{ quick: false }], { quick: true }],
-    [[{ changed: true }], { changed: false }],
-    [[{ before: "error" }], { before: "error" }],
-    [[{ items: [{ new: true }] }], { items: [{ new: false }] }],
-    [[{ totals: { 2026: 4, 2027: 1 } }], { totals: { 2026: 5, 2028: 1 } }],
-  ])("is not said by a list of something else: %j, %j", (usual, answer) => {
-    const requests = [SENT.slice(0, 1), SENT, [...SENT, record("C-3")]];
-    for (const sent of usual.length === 1 ? requests : [SENT]) {
-      const learned = usual.length > 1 ? learnedOf(usual, sent) : usualOf(usual[0], sent);
-      for (const other of requests) expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, other)))).toBe(false);
-    }
-  });
-
   it("is told apart by all key columns where they stand beside the first", () => {
     const sent = [record("A-1", "north"), record("A-1", "south")];
     const of = (south: string) => [
@@ -243,17 +159,6 @@ describe("what an answer says of one record of the request", () => {
     ];
     expect(oddKeys(of("ok"), of("unknown"), sent)).toEqual(["A-1/south"]);
   });
-
-  it("says nothing as long as little is known of the endpoint", () => {
-    expect(findOdd(NOTHING_SAID, readSaid({ listed: ["B-2"] }, SENT))).toEqual([]);
-  });
-
-  it.each([{ ignored: ["B-2"] }, { data: { notFound: [{ sku: "B-2", status: 5 }] } }, { unknown_skus: "B-2, D-4" }])(
-    "says of one that it was left out from the first answer on: %j",
-    (answer) => {
-      expect(findOdd(NOTHING_SAID, readSaid(answer, SENT)).map(({ index }) => index)).toEqual([1]);
-    },
-  );
 
   it.each(["00042", "1000234", "Б 3", "x'4", "(2) red/blue", "a.b"])("is known by a key in a text: %s", (key) => {
     const sent = [record("A-1"), record(key)];
@@ -268,27 +173,6 @@ describe("what an answer says of one record of the request", () => {
   it("takes a number in a text for no key", () => {
     const sent = [record("3"), record("100")];
     expect(oddKeys({ message: "Saved: 2" }, { message: "Saved: 3 of 100" }, sent)).toEqual([]);
-  });
-});
-
-function said(sku: string, more: object): object {
-  return { sku, ...more };
-}
-
-function both(more: object): object[] {
-  return [said("A-1", more), said("B-2", more)];
-}
-
-describe("what is known of records", () => {
-  it("stays known where the form of the answers becomes usual later", () => {
-    const said = wordsOf(readSaid({ "A-1": "OK", "B-2": "OK" }, SENT));
-    const forms = ["a", "b", "a", "b", "a"].map((name) => ({
-      ...{ kind: "object" as const, names: [`${name} string`], verdicts: [], doubt: null, said },
-    }));
-    let learned = NOTHING_LEARNED;
-    for (const form of forms) learned = learnUsual(learned, form, { at: "2026-03-01T12:00:00Z", endsDoubt: false });
-    expect(learned.since).not.toBeNull();
-    expect(learned.records).toMatchObject({ times: 3 });
   });
 });
 

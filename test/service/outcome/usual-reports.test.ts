@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { readSaid } from "../../../src/service/outcome/record-reports.ts";
+import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
+import { findOdd, isUnusuallySaid, NOTHING_SAID, wordsOf } from "../../../src/service/outcome/usual-reports.ts";
+import { learnedOf, record, SENT, usualOf } from "./support.ts";
+
+describe("what an answer says of one record beside what is usual", () => {
+  it.each<[usual: unknown, answer: unknown]>([
+    [
+      { status: "ok", details: [] },
+      { status: "ok", details: [{ line: 2, reason: "unknown sku" }] },
+    ],
+    [
+      { ok: true, warnings: [] },
+      { ok: true, warnings: ["Строка 2: нет такого товара"] },
+    ],
+    [{ results: ["ok", "ok"] }, { results: ["skipped"] }],
+    [{ results: [{ status: "updated" }, { status: "updated" }] }, { results: [{ status: "updated" }] }],
+    [[0, 0], [0]],
+    [
+      [0, 0],
+      [0, 17],
+    ],
+    [{ rows: { 1: "ok", 2: "ok" } }, { rows: { 1: "ok", 2: "error" } }],
+    [{ status: "ok" }, { status: "ok", rows: { 2: "Not found" } }],
+    [{ complete: true }, { complete: false }],
+    [{ import: { whole: true, quick: false } }, { import: { whole: false, quick: false } }],
+  ])(
+    "is said of some by a list that was empty, or had one for each, by a word, or by a flag: %j, %j",
+    (usual, answer) => {
+      const learned = usualOf(usual);
+      for (const sent of [SENT, [...SENT, record("C-3")]])
+        expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, sent)))).toBe(true);
+    },
+  );
+
+  it.each<[usual: readonly unknown[], answer: unknown]>([
+    // One verdict of the whole request, whatever its size.
+    [[{ results: [{ status: "updated" }] }], { results: [{ status: "updated" }] }],
+    [[{ messages: ["Import finished"] }], { messages: ["Import finished"] }],
+    [[{ ids: [17, 18] }], { ids: [19] }],
+    [[{ ids: ["a1f", "b2e"] }], { ids: ["c3d", "d4c"] }],
+    [[{ shards: ["main", "spare"] }, { shards: ["main", "spare", "third"] }], { shards: ["main", "other"] }],
+    [[{ updated: [{ id: 1 }, { id: 2 }], created: [] }], { updated: [{ id: 1 }], created: [{ id: 2 }] }],
+    [[{ whole: true }, { whole: false }], { whole: false }],
+    [[{ quick: false }], { quick: true }],
+    [[{ changed: true }], { changed: false }],
+    [[{ before: "error" }], { before: "error" }],
+    [[{ items: [{ new: true }] }], { items: [{ new: false }] }],
+    [[{ totals: { 2026: 4, 2027: 1 } }], { totals: { 2026: 5, 2028: 1 } }],
+  ])("is not said by a list of something else: %j, %j", (usual, answer) => {
+    const requests = [SENT.slice(0, 1), SENT, [...SENT, record("C-3")]];
+    for (const sent of usual.length === 1 ? requests : [SENT]) {
+      const learned = usual.length > 1 ? learnedOf(usual, sent) : usualOf(usual[0], sent);
+      for (const other of requests) expect(isUnusuallySaid(learned, wordsOf(readSaid(answer, other)))).toBe(false);
+    }
+  });
+
+  it("says nothing as long as little is known of the endpoint", () => {
+    expect(findOdd(NOTHING_SAID, readSaid({ listed: ["B-2"] }, SENT))).toEqual([]);
+  });
+
+  it.each([{ ignored: ["B-2"] }, { data: { notFound: [{ sku: "B-2", status: 5 }] } }, { unknown_skus: "B-2, D-4" }])(
+    "says of one that it was left out from the first answer on: %j",
+    (answer) => {
+      expect(findOdd(NOTHING_SAID, readSaid(answer, SENT)).map(({ index }) => index)).toEqual([1]);
+    },
+  );
+});
+
+describe("what is known of records", () => {
+  it("stays known where the form of the answers becomes usual later", () => {
+    const said = wordsOf(readSaid({ "A-1": "OK", "B-2": "OK" }, SENT));
+    const forms = ["a", "b", "a", "b", "a"].map((name) => ({
+      ...{ kind: "object" as const, names: [`${name} string`], verdicts: [], doubt: null, said },
+    }));
+    let learned = NOTHING_LEARNED;
+    for (const form of forms) learned = learnUsual(learned, form, { at: "2026-03-01T12:00:00Z", endsDoubt: false });
+    expect(learned.since).not.toBeNull();
+    expect(learned.records).toMatchObject({ times: 3 });
+  });
+});
