@@ -674,8 +674,8 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "a text that begins with a count of a part taken for an acceptance",
     {
       in: "isAcceptance",
-      find: "Number(TEXTS.takenFirst.exec(text)?.[1]) === size",
-      replace: "TEXTS.takenFirst.test(text) && size !== 0",
+      find: "Number(TEXTS.takenFirst.exec(start)?.[1]) === size",
+      replace: "TEXTS.takenFirst.test(start) && size !== 0",
     },
     "src/service/outcome/answer-form.ts",
   ),

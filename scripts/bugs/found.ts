@@ -208,8 +208,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a list of what was left out overlooked in the first answers",
       "src/service/outcome/partial-acceptance.ts",
-      "if (isLeftOut(body, member))",
-      "if (found !== undefined && isLeftOut(body, member))",
+      "members.find(isLeftOut)",
+      "members.find((member) => member.level < 0 && isLeftOut(member))",
     ),
     draws: { forms: { importAnswer: ["unknown", "warnings"] }, step: { do: "leave out", isFirst: true } },
   },
@@ -314,7 +314,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     tested(
       "test/service/outcome/answer-counts.test.ts",
       "a number alone is no count",
-      { in: "readCounts", find: 'whole === "number"', replace: 'whole === "null"' },
+      { in: "readCounts", find: "addNumber(IN_TEXT, answer.text);", replace: "void answer;" },
       "src/service/outcome/answer-counts.ts",
     ),
     tested(
@@ -339,13 +339,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       "test/service/outcome/answer-counts.test.ts",
       "a site that changes by itself goes on lacking changes",
       { of: "learnLack", does: "return learned;" },
-      "src/service/outcome/answer-counts.ts",
+      "src/service/outcome/usual-counts.ts",
     ),
     tested(
       "test/feeds/lacking-changes.test.ts",
       "what was accepted before a count was known to be of records does not go again",
       { of: "findShortSince", does: "return undefined;" },
-      "src/service/outcome/answer-counts.ts",
+      "src/service/outcome/usual-counts.ts",
     ),
     tested(
       "test/feeds/counted-short.test.ts",
@@ -399,7 +399,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   {
     ...one(
       "a count of what was left out taken for one of something else",
-      "src/service/outcome/answer-counts.ts",
+      "src/service/outcome/usual-counts.ts",
       'return isCalled("leftOut", name) ? Math.max(0, size - count) : count;',
       'return isCalled("leftOut", name) ? Math.max(size, size - count) : count;',
     ),
@@ -1007,7 +1007,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/counted-short.test.ts",
     "a count of rejected records taken for one of what has changed",
-    { in: "withDoubt", find: "? readRefusedCount(body, root)", replace: "? undefined" },
+    { in: "withDoubt", find: "? readRefusedCount(answer)", replace: "? undefined" },
     "src/service/outcome/import-result.ts",
   ),
   tested(

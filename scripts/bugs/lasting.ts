@@ -13,7 +13,7 @@ const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {
-  file: "src/service/outcome/usual-forms.ts",
+  file: "src/service/outcome/known-forms.ts",
   find: "  return (since !== null || form.doubt !== null) && ",
   replace: "  return since === form.kind && ",
 } as const;
@@ -132,7 +132,7 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     hostile(
       "an error with success taken for acceptance",
       ACCEPTANCE,
-      ['  if (words !== undefined) return { kind: "error", words, root };', ""],
+      ['  if (words !== undefined) return { kind: "error", words, answer: read };', ""],
       { step: lie({ on: "import", body: ["error beside", "success false", "false"], status: SUCCESS }) },
     ),
   ),
@@ -151,8 +151,8 @@ const OF_REFUSALS: readonly PlantedBug[] = [
     "words of failure taken for acceptance",
     ACCEPTANCE,
     [
-      '{ kind: "accepted", ...(unknown === undefined ? {} : { unknown: { why: "words", words: unknown } }) }',
-      '{ kind: "accepted", ...(unknown !== "" ? {} : { unknown: { why: "words", words: unknown } }) }',
+      'withUnknown({ kind: "accepted", answer }, ofWords(readFailureWords(text)))',
+      'withUnknown({ kind: "accepted", answer }, undefined)',
     ],
     { step: lie({ on: "import", body: "no in words", status: SUCCESS, when: "before" }) },
   ),

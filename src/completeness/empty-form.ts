@@ -5,9 +5,11 @@
  */
 
 import { kindOf, type Span, skipBlanks, someMember, stringOf, textOf } from "../answers/json-text.ts";
+import { isVaryingKey, NAME_MAX, TEXT_BYTES } from "../service/outcome/answer.ts";
 import { plainWords, verdictOf } from "../service/outcome/answer-form.ts";
 import { isNothing } from "../service/outcome/reported-errors.ts";
 import { saysWell } from "../service/outcome/unknown-outcome.ts";
+import { PATIENCE_MS, PATIENCE_TIMES, PROOFS, USUAL_TIMES } from "../service/outcome/usual.ts";
 import { placeIn } from "./list-totals.ts";
 
 /** One field beside an empty list. */
@@ -34,7 +36,7 @@ interface UnusualForm {
   since: string;
   /** How often it was received. */
   times: number;
-  /** How often records were received, followed by another empty answer in an unusual form. */
+  /** How often records were received, followed by another empty answer in an unusual form: the service works. */
   proved: number;
   /** Records were received since. */
   hasRecords: boolean;
@@ -43,22 +45,12 @@ interface UnusualForm {
 
 export const NO_EMPTY: UsualEmpty = { times: 0, known: {} };
 
-/** The same as for answers to POSTs (`answer-form.ts`). */
-const USUAL_TIMES = 3;
-/** After a day without other answers, the form becomes usual. */
-const ADOPT_TIMES = 6;
-const ADOPT_MS = 24 * 3_600_000;
-/** A service that has delivered records in between so often works correctly. */
-const PROOFS = 3;
-
 const PLACES_MAX = 60;
 const DEPTH_MAX = 6;
-const NAME_MAX = 40;
 /** Contents of one place; with more, any content is usual. */
 const VALUES_MAX = 2;
 const ANY = "*";
 const WORDS_MAX = 60;
-const TEXT_BYTES = 1_200;
 const TOLD_MAX = 3;
 
 /** Numbers and words under such names differ in each answer. */
@@ -100,8 +92,7 @@ export function readBesideEmpty(
     const { span, place, depth } = next;
     someMember(bytes, span, ({ key, value }) => {
       if (found.length >= PLACES_MAX) return true;
-      // Keys with record keys, numbers or ids differ in each answer.
-      if (skipped.has(value.start) || key.length > NAME_MAX || /\d{3}/.test(key)) return false;
+      if (skipped.has(value.start) || key.length > NAME_MAX || isVaryingKey({ key })) return false;
       const at = placeIn(place, key);
       const name = key.replace(/[_\- .$@]/g, "").toLowerCase();
       if (kindOf(bytes, value) !== "object")
@@ -212,7 +203,7 @@ export function isAdopted({ unusual }: UsualEmpty, forMs: number): boolean {
   const isOtherKind = unusual.last.some(
     ({ place, says, counts }) => place === ROOT && counts === "before" && says !== NO_CONTENT,
   );
-  return !isOtherKind && unusual.times >= ADOPT_TIMES && forMs >= ADOPT_MS;
+  return !isOtherKind && unusual.times >= PATIENCE_TIMES && forMs >= PATIENCE_MS;
 }
 
 /** Makes the unusual form usual. Returns the same object where there is none. */

@@ -9,6 +9,7 @@ import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ENDPOINT } from "../service/outcome/answer-form.ts";
+import { learnCountOfChanges } from "../service/outcome/usual-counts.ts";
 import type { ConfirmContext } from "./confirm-context.ts";
 import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import { ConfirmState } from "./confirm-state.ts";
@@ -116,7 +117,8 @@ export class ConfirmBatches {
       const isNews = await this.#context.state.commit(pass.signal, () => {
         this.#context.late.save(late, at);
         if (outcome.form !== undefined) this.#context.forms.saveProof(outcome.form, true);
-        if (outcome.count !== undefined) this.#context.forms.saveCountOf("changes", outcome.count);
+        const { count } = outcome;
+        if (count !== undefined) this.#context.forms.saveCounts((known) => learnCountOfChanges(known, count));
         return markConfirmed(store, outcome.row, { account: this.#context.account, at });
       });
       count(pass, "confirmed", Number(isNews));

@@ -6,8 +6,14 @@ import { unknownForm } from "../pass/answer-forms.ts";
 import { commit } from "../pass/commit.ts";
 import { BridgeError } from "../platform/errors.ts";
 import type { ServiceAnswer } from "../service/client.ts";
-import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/outcome/acceptance.ts";
-import { type AnswerCounts, type CountedOtherwise, readCounts } from "../service/outcome/answer-counts.ts";
+import { type Accepted, readAcceptance, UNREADABLE_WORDS } from "../service/outcome/acceptance.ts";
+import {
+  type AnswerCounts,
+  type CountedOtherwise,
+  findExcessCount,
+  findShortCount,
+  readCounts,
+} from "../service/outcome/answer-counts.ts";
 import { countIds } from "./batch-ids.ts";
 import type { ConfirmContext } from "./confirm-context.ts";
 import { confirmNames } from "./confirm-form.ts";
@@ -38,14 +44,14 @@ export async function judgeConfirm(
 async function judgeAccepted(
   context: ConfirmContext,
   { row, wasTried }: Asked,
-  { answer, acceptance }: { answer: ServiceAnswer; acceptance: Acceptance & { kind: "accepted" } },
+  { answer, acceptance }: { answer: ServiceAnswer; acceptance: Accepted },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { root } = acceptance;
+  const { root } = acceptance.answer;
   const named = root === undefined ? 0 : await context.named.readUnknown(answer, root, signal);
-  const { short, ...taught } = findShort(context, { row, wasTried, named }, readCounts(answer.body, root));
+  const { short, ...taught } = findShort(context, { row, wasTried, named }, readCounts(acceptance.answer));
   if (short !== undefined) return short;
-  const judged = context.forms.judge(answer.body, acceptance);
+  const judged = context.forms.judge(acceptance);
   const { form } = judged;
   if (!judged.isUnusual) return { verdict: "confirmed", usual: form, ...taught };
   if (await commit(context, signal, () => context.forms.saveUnusual(form).isUsual)) return { verdict: "confirmed" };
@@ -66,7 +72,7 @@ function findShort(
   const { unknown } = context.state;
   if (row.state !== "stored" || (wasTried && !unknown.isShort(row.id)) || !unknown.mayHave(row)) return {};
   const size = countIds(row);
-  const short = context.forms.findShort(counts, { size, isPart: true, needs: "two sizes" });
+  const short = findShortCount(context.forms.counts, counts, { size, isPart: true, needs: "two sizes" });
   if (short !== undefined) {
     const words = m.orders.confirmCounted({ size, name: short.name, count: short.count });
     const failure = new BridgeError("answer_unknown", words);
@@ -92,5 +98,5 @@ function findExcess(
     (sum, each) => sum + Math.max(each.orderCount, countIds(each)) + context.state.ordersBesideOf(each.id),
     0,
   );
-  return context.forms.findExcess(counts, Math.max(came, named));
+  return findExcessCount(context.forms.counts, counts, Math.max(came, named));
 }

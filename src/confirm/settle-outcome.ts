@@ -8,6 +8,7 @@ import { withTexts } from "../messages/pack.ts";
 import { FAILURES_IN_ROW_MAX } from "../pass/breaker.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
+import { learnCounts } from "../service/outcome/usual-counts.ts";
 import { askedWaitMs } from "../service/service-error.ts";
 import { countIds } from "./batch-ids.ts";
 import type { ConfirmContext } from "./confirm-context.ts";
@@ -114,7 +115,7 @@ function saveConfirmed(
   const news = confirmNames(context.form) ? Number(markConfirmed(store, row, by)) : markAllConfirmed(store, by);
   if (confirmNamesOrders(context.form, row.batchId)) markCoveredConfirmed(store, row.orderIds ?? "[]", by);
   if (usual !== undefined) context.forms.saveUsual(usual, { endsDoubt: true, isRepeat: news === 0 });
-  if (counts !== undefined) context.forms.saveCounts(counts, countIds(row));
+  if (counts !== undefined) context.forms.saveCounts((known) => learnCounts(known, counts, countIds(row)));
   if (excess !== undefined) saveLarger(store, { at, batch: row.batchId, came: row.orderCount, counted: excess.count });
   return news;
 }

@@ -8,37 +8,22 @@ import { shortWords } from "../messages/inert-text.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { Acceptance } from "../service/outcome/acceptance.ts";
-import {
-  type AnswerCounts,
-  type CountedOtherwise,
-  countsChanges,
-  type FewChanges,
-  findExcessCount,
-  findFewChanges,
-  findShortCount,
-  findShortSince,
-  isEqualOften,
-  type LearnedCounts,
-  learnCountOfChanges,
-  learnCountOfTaken,
-  learnCounts,
-  learnLack,
-} from "../service/outcome/answer-counts.ts";
-import { formOf, withShown } from "../service/outcome/answer-form.ts";
-import { type AnswerForm, describeForm, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
+import type { Accepted } from "../service/outcome/acceptance.ts";
+import { type AnswerForm, describeForm, formOf, withShown } from "../service/outcome/answer-form.ts";
+import { isSettled, isUnusual, type LearnedForms, NOTHING_LEARNED } from "../service/outcome/known-forms.ts";
 import type { SentRecord } from "../service/outcome/named-records.ts";
 import { readSaid } from "../service/outcome/record-reports.ts";
+import { countsChanges, findShortSince, type LearnedCounts } from "../service/outcome/usual-counts.ts";
 import {
+  dropFresh,
   findUnknownSince,
-  isUnusual,
   learnDisproved,
   learnProved,
   learnUnusual,
   learnUsual,
 } from "../service/outcome/usual-forms.ts";
-import { briefWordsOf, findOdd, hasSettled, NOTHING_SAID, wordsOf } from "../service/outcome/usual-reports.ts";
-import { areTextsKnown, findUnusualText, NO_TEXTS } from "../service/outcome/usual-texts.ts";
+import { briefWordsOf, findOdd, wordsOf } from "../service/outcome/usual-reports.ts";
+import { findUnusualText } from "../service/outcome/usual-texts.ts";
 import type { JobContext } from "./job.ts";
 import { LearnedTopic } from "./learned-rows.ts";
 
@@ -66,7 +51,7 @@ export type TimeProves = "nothing" | "little" | "enough";
 export interface Learned {
   isUsual: boolean;
   /** The outcome of acceptances since then (this machine's clock) is unknown; `""`: of all acceptances. */
-  unknownSince?: string;
+  unknownSince: string | undefined;
 }
 
 const SEEN_MAX = 20;
@@ -93,7 +78,8 @@ export class AnswerForms {
     return FORMS.load(this.#context.store, this.#endpoint);
   }
 
-  get #counts(): LearnedCounts {
+  /** What is known of the endpoint's counts. */
+  get counts(): LearnedCounts {
     return COUNTS.load(this.#context.store, this.#endpoint);
   }
 
@@ -101,16 +87,8 @@ export class AnswerForms {
     return this.#learned.fresh.length > 0;
   }
 
-  /** Whether the usual form is settled: another such answer changes nothing that is stored. */
   get isSettled(): boolean {
-    const { known, since, fresh, records = NOTHING_SAID, texts = NO_TEXTS } = this.#learned;
-    return (
-      hasSettled(records) &&
-      (areTextsKnown(texts) || known.every(({ kind }) => kind !== "object")) &&
-      since !== null &&
-      fresh.length === 0 &&
-      known.every(({ isReplacement, doubt }) => isReplacement === undefined && doubt !== "list")
-    );
+    return isSettled(this.#learned);
   }
 
   isNew(form: AnswerForm): boolean {
@@ -124,8 +102,7 @@ export class AnswerForms {
    * @param shown the status of the order in the answer, if it differs from the one that was sent
    */
   judge(
-    body: Buffer,
-    acceptance: Acceptance & { kind: "accepted" },
+    { answer, unknown }: Accepted,
     own?: ReadonlySet<string>,
     {
       sent,
@@ -135,71 +112,34 @@ export class AnswerForms {
     }: { sent?: readonly SentRecord[]; shown?: string | undefined; isShort?: boolean; isBrief?: boolean } = {},
   ): JudgedAnswer {
     const learned = this.#learned;
-    const { unknown, ...plain } = acceptance;
-    const isOfChanges = !isShort && unknown?.why === "counts" && countsChanges(this.#counts);
-    const read = { ...(isOfChanges ? plain : acceptance), size: sent?.length };
-    const { records = NOTHING_SAID } = learned;
-    const withoutOwn = formOf(body, read);
+    const isOfChanges = !isShort && unknown?.why === "counts" && countsChanges(this.counts);
+    const read = { ...(unknown && !isOfChanges && { unknown }), size: sent?.length };
+    const withoutOwn = formOf(answer, read);
     // A key that is a word of the usual answer, such as `ok` or `200`, is no news there.
-    const shape = learned.since !== null && !isUnusual(learned, withoutOwn) ? withoutOwn : formOf(body, read, own);
-    const answer = () => (acceptance.root === undefined ? body.toString() : JSON.parse(textOf(body, acceptance.root)));
-    const reports = sent && readSaid(answer(), sent, records);
+    const shape = learned.since !== null && !isUnusual(learned, withoutOwn) ? withoutOwn : formOf(answer, read, own);
+    const { body, root } = answer;
+    const parsed = () => (root === undefined ? body.toString() : JSON.parse(textOf(body, root)));
+    const reports = sent && readSaid(parsed(), sent, learned.records);
     const whole = shown === undefined ? shape : withShown(shape, shown);
     const form = reports ? { ...whole, said: isBrief ? briefWordsOf(reports) : wordsOf(reports) } : whole;
     if (reports !== undefined) this.#ordinary.set(form, reports.ordinary);
-    const odd = reports === undefined || isBrief ? [] : findOdd(records, reports);
+    const odd = reports === undefined || isBrief ? [] : findOdd(learned.records, reports);
     const usual = learned.known[0];
     const isNew = isUnusual(learned, form);
     const [first] = odd;
     const named = first && `${sent?.[first.index]?.key.filter((part) => part !== "").join("/")}: ${first.words}`;
-    const text = findUnusualText(learned.texts ?? NO_TEXTS, form.texts ?? {});
-    const said = acceptance.unknown?.words ?? named ?? text ?? describeForm(form);
+    const said = unknown?.words ?? named ?? findUnusualText(learned.texts, form.texts) ?? describeForm(form);
     const words = isNew || odd.length > 0 ? shortWords(this.#context.client.hideSecrets(said)) : "";
-    return { form, isUnusual: isNew, odd, words, usual: usual === undefined ? undefined : describeForm(usual) };
-  }
-
-  /** The count in the answer that is lower than the number of records sent. */
-  findShort(counts: AnswerCounts, sent: Parameters<typeof findShortCount>[2]): CountedOtherwise | undefined {
-    return findShortCount(this.#counts, counts, sent);
-  }
-
-  /** The count of changes that is lower than the number of records sent. */
-  findFewChanges(counts: AnswerCounts, size: number): FewChanges | undefined {
-    return findFewChanges(this.#counts, counts, size);
-  }
-
-  /** Whether a count was equal to the number of records so often that fewer of it mean something. */
-  isEqualOften(name: string): boolean {
-    return isEqualOften(this.#counts[name]);
-  }
-
-  /** The count in the answer that is higher than the number of records sent. */
-  findExcess(counts: AnswerCounts, size: number): CountedOtherwise | undefined {
-    return findExcessCount(this.#counts, counts, size);
+    return { form, isUnusual: isNew, odd, words, usual: usual && describeForm(usual) };
   }
 
   /**
-   * Inside the transaction that settles the request as accepted in full.
-   * @param at when it was answered, where what was accepted can be sent again
+   * Inside the transaction that settles the request.
    * @returns since when the outcome of acceptances is unknown, because a count is now known to be of records
    */
-  saveCounts(counts: AnswerCounts, size: number, at?: string): string | undefined {
-    const before = this.#counts;
-    const after = learnCounts(before, counts, size, at);
-    if (after === before) return undefined;
-    COUNTS.save(this.#context.store, this.#endpoint, after);
+  saveCounts(change: (counts: LearnedCounts) => LearnedCounts): string | undefined {
+    const { before, after } = COUNTS.change(this.#context.store, this.#endpoint, change);
     return findShortSince(before, after);
-  }
-
-  /** Inside the transaction that settles a request of which fewer changes were counted than there were. */
-  saveLack(name: string): void {
-    COUNTS.save(this.#context.store, this.#endpoint, learnLack(this.#counts, name));
-  }
-
-  /** Inside a transaction: notes whether the endpoint counts changed records, or all accepted ones. */
-  saveCountOf(what: "changes" | "taken", name: string): void {
-    const learn = what === "changes" ? learnCountOfChanges : learnCountOfTaken;
-    COUNTS.save(this.#context.store, this.#endpoint, learn(this.#counts, name));
   }
 
   /**
@@ -235,21 +175,16 @@ export class AnswerForms {
 
   /** Inside a transaction: no request that was answered in a new form is open any more. */
   dropFresh(): void {
-    this.#save((learned) => (learned.fresh.length === 0 ? learned : { ...learned, fresh: [] }));
+    this.#save(dropFresh);
   }
 
   #learn(form: AnswerForm, change: (learned: LearnedForms) => LearnedForms): Learned {
-    const before = this.#learned;
-    const after = this.#save(change);
-    const unknownSince = findUnknownSince(before, after);
-    return { isUsual: !isUnusual(after, form), ...(unknownSince === undefined ? {} : { unknownSince }) };
+    const { before, after } = this.#save(change);
+    return { isUsual: !isUnusual(after, form), unknownSince: findUnknownSince(before, after) };
   }
 
-  #save(change: (learned: LearnedForms) => LearnedForms): LearnedForms {
-    const learned = this.#learned;
-    const next = change(learned);
-    if (next !== learned) FORMS.save(this.#context.store, this.#endpoint, next);
-    return next;
+  #save(change: (learned: LearnedForms) => LearnedForms): { before: LearnedForms; after: LearnedForms } {
+    return FORMS.change(this.#context.store, this.#endpoint, change);
   }
 
   get #at(): string {

@@ -51,6 +51,14 @@ export class LearnedTopic<T extends object> {
       .run({ topic: this.#topic });
   }
 
+  /** Writes what follows from the stored value, unless that is the same object. */
+  change(store: Store, endpoint: string, change: (learned: T) => T): { before: T; after: T } {
+    const before = this.load(store, endpoint);
+    const after = change(before);
+    if (after !== before) this.save(store, endpoint, after);
+    return { before, after };
+  }
+
   #find(store: Store, endpoint: string): string | undefined {
     return store
       .prepare<{ learned: string }>("SELECT learned FROM learned_answers WHERE topic = ? AND endpoint = ?")

@@ -17,10 +17,11 @@ import { isoTime } from "../platform/ports.ts";
 import type { ServiceAnswer, Turn } from "../service/client.ts";
 import { sendStatus } from "../service/orders.ts";
 import { type Acceptance, readAcceptance, UNREADABLE_WORDS } from "../service/outcome/acceptance.ts";
-import { readCounts, unknownByCount } from "../service/outcome/answer-counts.ts";
-import { ENDPOINT } from "../service/outcome/answer-form.ts";
-import type { AnswerForm } from "../service/outcome/known-forms.ts";
+import { Answer } from "../service/outcome/answer.ts";
+import { findShortCount, readCounts, unknownByCount } from "../service/outcome/answer-counts.ts";
+import { type AnswerForm, ENDPOINT } from "../service/outcome/answer-form.ts";
 import { readFailureCode } from "../service/outcome/unknown-outcome.ts";
+import { learnCounts } from "../service/outcome/usual-counts.ts";
 import { ServiceError } from "../service/service-error.ts";
 import type { OrderReader } from "../updates/reads/read-order.ts";
 import { classifyStatusFailure, compareStatus, isMadeAfter, isRefusalProven } from "./judge-status.ts";
@@ -117,7 +118,8 @@ export class AnsweredStatus {
       const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
       return await this.resolve(sent, error, counts, signal);
     }
-    const shown = acceptance.root && this.#reader.statusIn(sent.order, { body: answer.body, root: acceptance.root });
+    const { body, root } = acceptance.answer;
+    const shown = root && this.#reader.statusIn(sent.order, { body, root });
     const another = isSameName(shown, plan.status) ? undefined : shown;
     if (another !== undefined && this.#isStatus(sent, another, acceptance))
       return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
@@ -131,11 +133,10 @@ export class AnsweredStatus {
       );
       return await this.#askOrder(sent, { error, isNowhere: false }, counts, signal);
     }
-    const numbers = readCounts(answer.body, acceptance.root);
-    const short = this.#forms.findShort(numbers, { size: 1, isPart: true, needs: "one size" });
-    const { root } = acceptance;
+    const numbers = readCounts(acceptance.answer);
+    const short = findShortCount(this.#forms.counts, numbers, { size: 1, isPart: true, needs: "one size" });
     // Where the answer shows the order, a number may be its status.
-    const code = shown === undefined && root !== undefined ? readFailureCode(answer.body, root) : undefined;
+    const code = shown === undefined ? readFailureCode(acceptance.answer) : undefined;
     const unknown = short === undefined ? (acceptance.unknown ?? code) : unknownByCount(short);
     const counted = unknown === undefined ? acceptance : { ...acceptance, unknown };
     // The status that was set, also as the service spells it.
@@ -143,7 +144,7 @@ export class AnsweredStatus {
     // An answer that shows no status of the order reports what became of the request, in words that are learned.
     const record = JSON.stringify({ status: plan.status });
     const report = shown === undefined && { sent: [{ key: [sent.order.serviceId], record }], isBrief: true };
-    const judged = this.#forms.judge(answer.body, counted, new Set(own), { shown: another, ...report });
+    const judged = this.#forms.judge(counted, new Set(own), { shown: another, ...report });
     if (judged.isUnusual && !(await commit(this.#context, signal, () => this.#saveUnusual(sent, judged.form)))) {
       const what = unknownForm(method, plan.path, judged);
       const error = new ServiceError("answer_unknown", what, { ...about, effect: "unknown" });
@@ -152,7 +153,7 @@ export class AnsweredStatus {
     const at = isoTime(clock.nowMs());
     const isOther = await commit(this.#context, signal, () => {
       if (!judged.isUnusual) this.#forms.saveUsual(judged.form, { endsDoubt: true });
-      this.#forms.saveCounts(numbers, 1);
+      this.#forms.saveCounts((known) => learnCounts(known, numbers, 1));
       const isOther = isReplaced(store, sent);
       if (!isOther) markSent(store, sent.id, { httpStatus: answer.status, at });
       noteOtherAccepted(store, sent.id);
@@ -190,8 +191,9 @@ export class AnsweredStatus {
   ): Promise<Step> {
     const { store, clock } = this.#context;
     const { id } = sent;
-    const plain = acceptance.kind === "accepted" ? acceptance : ({ kind: "accepted" } as const);
-    const form = { ...this.#forms.judge(answer.body, plain, new Set([sent.statusSent ?? ""]), { shown }).form };
+    const plain =
+      acceptance.kind === "accepted" ? acceptance : ({ kind: "accepted", answer: new Answer(answer.body) } as const);
+    const form = { ...this.#forms.judge(plain, new Set([sent.statusSent ?? ""]), { shown }).form };
     await commit(this.#context, signal, () => {
       if (isReplaced(store, sent)) return;
       const { at = isoTime(clock.nowMs()), repeats = 0, isOtherAccepted } = loadNewForm(store, id) ?? {};

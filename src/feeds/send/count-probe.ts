@@ -7,8 +7,9 @@ import type { AnswerForms } from "../../pass/answer-forms.ts";
 import { commit } from "../../pass/commit.ts";
 import { stopsPass } from "../../pass/holds.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
-import { type CountedOtherwise, takenBy } from "../../service/outcome/answer-counts.ts";
+import { type CountedOtherwise, findShortCount } from "../../service/outcome/answer-counts.ts";
 import { readImportResult } from "../../service/outcome/import-result.ts";
+import { learnCountOfChanges, learnCountOfTaken, takenBy } from "../../service/outcome/usual-counts.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
@@ -49,9 +50,11 @@ export class CountProbe {
       divided.counted += takenBy(divided.name, counts[divided.name], size);
       divided.left -= 1;
       if (divided.left === 0 && divided.counted < divided.taken)
-        await commit(this.#context, pass.signal, () => this.#forms.saveCountOf("changes", divided.name));
+        await commit(this.#context, pass.signal, () =>
+          this.#forms.saveCounts((known) => learnCountOfChanges(known, divided.name)),
+        );
     }
-    const short = this.#forms.findShort(counts, {
+    const short = findShortCount(this.#forms.counts, counts, {
       ...{ size, isYes, isPart: isPartOfShort(pass, rows) },
       counting: new Set(pass.short.values()),
     });
@@ -89,7 +92,8 @@ export class CountProbe {
   async #findOut(pass: SendPass, name: string): Promise<number | undefined> {
     const again = pass.lastAccepted && (await this.#countAgain(pass.lastAccepted, name, pass.signal));
     if (again === undefined) return undefined;
-    await commit(this.#context, pass.signal, () => this.#forms.saveCountOf(again > 0 ? "taken" : "changes", name));
+    const learn = again > 0 ? learnCountOfTaken : learnCountOfChanges;
+    await commit(this.#context, pass.signal, () => this.#forms.saveCounts((known) => learn(known, name)));
     this.openCount = undefined;
     pass.undecided.clear();
     return again;

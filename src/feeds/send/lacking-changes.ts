@@ -8,7 +8,8 @@
 import { MetaValue } from "../../database/meta.ts";
 import type { AnswerForms } from "../../pass/answer-forms.ts";
 import { commit } from "../../pass/commit.ts";
-import { type CountedOtherwise, takenBy } from "../../service/outcome/answer-counts.ts";
+import { type CountedOtherwise, findFewChanges } from "../../service/outcome/answer-counts.ts";
+import { isEqualOften, takenBy } from "../../service/outcome/usual-counts.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import type { FeedRules } from "../feed.ts";
 import type { OutboxRow } from "../feed-outbox.ts";
@@ -82,7 +83,7 @@ export class LackingChanges {
     if (rows.length !== size || this.#rules.sharesArticles) return {};
     const again = this.among(rows).filter(isSentAgain);
     if (again.length > 0 && !isSettled) await this.#settle(pass, again, { counts, size });
-    const few = this.#forms.findFewChanges(counts, size);
+    const few = findFewChanges(this.#forms.counts, counts, size);
     if (few === undefined) return {};
     const differing = this.#differing(rows.filter((row) => !again.includes(row)));
     const missing = countArticles(differing) - few.taken;
@@ -104,7 +105,7 @@ export class LackingChanges {
 
   /** Notes a request of which fewer records were counted, while it is not known whether changes are counted. */
   async note(pass: SendPass, rows: readonly OutboxRow[], { name, taken }: CountedOtherwise): Promise<void> {
-    if (!this.#forms.isEqualOften(name) || this.#rules.sharesArticles || this.among(rows).length > 0) return;
+    if (!isEqualOften(this.#forms.counts[name]) || this.#rules.sharesArticles || this.among(rows).length > 0) return;
     const differing = this.#differing(rows);
     const left = countArticles(differing) - taken;
     if (left > 0) await this.#add(pass, { name, left, most: taken, rows: idsOf(differing) });

@@ -14,10 +14,17 @@ import { isoTime } from "../../platform/ports.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
 import { UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
-import { countsBeside, takenBy, unknownByCount } from "../../service/outcome/answer-counts.ts";
+import {
+  countsBeside,
+  findFewChanges,
+  findShortCount,
+  takenBy,
+  unknownByCount,
+} from "../../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../../service/outcome/answer-form.ts";
 import { readImportResult, withDoubt } from "../../service/outcome/import-result.ts";
 import { saysYes } from "../../service/outcome/unknown-outcome.ts";
+import { learnCounts, learnLack } from "../../service/outcome/usual-counts.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
 import { count, type FeedContext } from "../diff/absorb-feed.ts";
@@ -149,7 +156,7 @@ export class SendRequest {
   async #read(pass: SendPass, { rows, entries, answer }: Sent): Promise<Outcome> {
     const { hideSecrets } = this.#context.client;
     const { rules } = this.#options;
-    const { status, body } = answer;
+    const { status } = answer;
     const keys = this.#namesOf(entries);
     const result = readImportResult(answer, keys, rules.result);
     if (result.kind === "html" || result.kind === "cut") {
@@ -157,16 +164,16 @@ export class SendRequest {
       const what = UNREADABLE_WORDS[result.kind];
       throw new BridgeError("answer_unreadable", m.feeds.answered({ path: rules.path, what }));
     }
-    if (result.kind === "refused") return this.#refused(status, result.words);
+    if (result.kind === "error") return this.#refused(status, result.words);
     const named = result.rejected.length === 0 ? [] : namedOf(result.rejected, entries, hideSecrets);
     if (result.kind === "partial") return { kind: "partial", status, words: hideSecrets(result.words), named };
     const { acceptance, reportedBy, counts = {} } = result;
     const size = entries.length - named.length;
-    const isYes = acceptance?.root !== undefined && saysYes(body, acceptance.root);
+    const isYes = acceptance !== undefined && saysYes(acceptance.answer);
     const at = isoTime(this.#context.clock.nowMs());
     const counted = { counts: countsBeside(counts, named.length), size, isYes, at };
     const mayLack = acceptance !== undefined && rules.scope !== "whole";
-    const isFew = this.#forms.findFewChanges(counted.counts, size) !== undefined;
+    const isFew = findFewChanges(this.#forms.counts, counted.counts, size) !== undefined;
     const changes = mayLack && (isFew || this.lacking.hadAny) ? await this.lacking.read(pass, rows, counted) : {};
     const { found, short, lack } = await this.#findShort(pass, rows, { counted, changes, mayLack });
     if (short !== undefined && (short.parts !== undefined || (lack !== undefined && short.isEarly)))
@@ -180,7 +187,7 @@ export class SendRequest {
     const sent = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
     const judged =
       acceptance &&
-      this.#forms.judge(body, withDoubt(acceptance, { short, body, sent: entries }), new Set(keys.flat()), {
+      this.#forms.judge(withDoubt(acceptance, { short, sent: entries }), new Set(keys.flat()), {
         ...{ sent, isShort: lack !== undefined },
       });
     // An unusual report about some of the records is resolved by sending these records separately.
@@ -219,7 +226,7 @@ export class SendRequest {
     const found: Short | undefined =
       pass.short.size > 0
         ? await this.#counts.findShort(pass, rows, counted)
-        : this.#forms.findShort(counted.counts, { ...counted, isPart: false });
+        : findShortCount(this.#forms.counts, counted.counts, { ...counted, isPart: false });
     const isSame = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found));
     if (found !== undefined && !isSame) {
       this.#warnOf(pass, found, counted);
@@ -312,7 +319,7 @@ export class SendRequest {
       if (judged !== undefined && !judged.isUnusual) this.#saveUsual(accepted, judged);
       if (this.lacking.hadAny) this.lacking.forget(accepted);
       if (refused.size === 0) this.#saveCounts(taught);
-      if (lack !== undefined) this.#forms.saveLack(lack);
+      if (lack !== undefined) this.#forms.saveCounts((known) => learnLack(known, lack));
     };
     const mayWait =
       refused.size === 0 && judged?.isUnusual !== true && this.#forms.isSettled && this.#unusual.size === 0;
@@ -364,25 +371,21 @@ export class SendRequest {
   }
 
   #saveCounts({ counts, size, at }: Counted): void {
-    const since = this.#forms.saveCounts(counts, size, at);
-    if (since === undefined) return;
-    const { name } = this.#options.rules;
-    this.#doubtSince(since, m.feeds.shortAccepted);
-    this.#context.log.warn({ feed: name, since }, m.feeds.shortDoubted({ name }));
+    const since = this.#forms.saveCounts((known) => learnCounts(known, counts, size, at));
+    this.#doubtSince(since, m.feeds.shortAccepted, m.feeds.shortDoubted);
+  }
+
+  #doubtAccepted({ unknownSince }: Learned): void {
+    this.#doubtSince(unknownSince, m.feeds.outageAccepted, m.feeds.acceptancesDoubted);
   }
 
   /** Invalidates acknowledgements whose answers turned out to be no acceptances. Inside a transaction. */
-  #doubtAccepted({ unknownSince: since }: Learned): void {
+  #doubtSince(since: string | undefined, because: Message, news: typeof m.feeds.shortDoubted): void {
     if (since === undefined) return;
-    const { name } = this.#options.rules;
-    this.#doubtSince(since, m.feeds.outageAccepted);
-    this.#context.log.warn({ feed: name, since }, m.feeds.acceptancesDoubted({ name }));
-  }
-
-  #doubtSince(since: string, because: Message): void {
-    const { store, clock } = this.#context;
-    const feeds = loadFeedsOfPath(store, this.#options.rules.path);
-    invalidateAcknowledged(store, feeds, { since, at: isoTime(clock.nowMs()), because });
+    const { store, clock, log } = this.#context;
+    const { name, path } = this.#options.rules;
+    invalidateAcknowledged(store, loadFeedsOfPath(store, path), { since, at: isoTime(clock.nowMs()), because });
+    log.warn({ feed: name, since }, news({ name }));
   }
 
   #saveAccepted(rows: readonly OutboxRow[], reportedBy: "status" | "records"): void {

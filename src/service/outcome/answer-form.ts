@@ -1,38 +1,58 @@
-/*
- * The form of an answer to a POST, which is compared with the usual ones of its endpoint (`usual-forms.ts`): no list of words
- * covers every form of a refusal.
- */
+/* The form of an answer to a POST, which is compared with the usual ones of its endpoint. */
 
 import { countInside, elementsOf, kindOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
 import type { WhyUnknown } from "./acceptance.ts";
-import type { AnswerForm } from "./known-forms.ts";
-import { isVaryingKey, plainName, someMemberWithin, TEXT_BYTES } from "./members.ts";
+import { type Answer, isVaryingKey } from "./answer.ts";
 import { readFailureWords, saysWell } from "./unknown-outcome.ts";
-import { readTexts } from "./usual-texts.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
+/** Small enough to be stored for each endpoint, and without values of the shop. */
+export interface AnswerForm {
+  kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
+  /** Names at the top and one level below, with their types: `data.id string`. For a text, its words. */
+  names: string[];
+  /** Fields that report the outcome: `status=ok`. */
+  verdicts: string[];
+  /** Why the outcome is unknown, whatever the form. */
+  doubt: WhyUnknown["why"] | null;
+  /** What it reports of single records. Absent: the request had none. */
+  said?: string[];
+  /** Texts in its JSON. Absent: none. */
+  texts?: Texts;
+  /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */
+  isWell?: true;
+  /** The verdict that is an order's status, where it differs from the one that was sent. */
+  shown?: string;
+}
+
+/** Texts in an answer, by the names that lead to them. */
+export type Texts = Readonly<Record<string, string>>;
+
 const NAMES_MAX = 40;
+export const PLACES_MAX = 10;
 /** Values of the request that are searched for in a text. */
 const OWN_MAX = 10;
 /** Shorter values occur inside other words. */
 const OWN_LENGTH_MIN = 3;
 const WORD_MAX = 40;
+/** Of the answer. */
 const TEXT_MAX = 60;
+/** Of a member. */
+const MEMBER_TEXT_MAX = 100;
 const NO_MEMBER = "{}";
 
 /**
- * @param root of the answer's JSON, where it is JSON
  * @param size number of records, for a request with records
  * @param own values of the request, which the answer may repeat: record keys, the status that was set
  */
 export function formOf(
-  body: Buffer,
-  { root, unknown, size }: { root?: Span; unknown?: WhyUnknown; size?: number | undefined },
+  answer: Answer,
+  { unknown, size }: { unknown?: WhyUnknown; size?: number | undefined },
   own: ReadonlySet<string> = new Set(),
 ): AnswerForm {
-  const form: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: unknown?.why ?? null };
-  const shape = root === undefined ? shapeOfText(body, form, own) : shapeOfJson(body, root, form, own);
-  return isAcceptance(body, shape, { own, size }) ? { ...shape, isWell: true } : shape;
+  const begun: AnswerForm = { kind: "empty", names: [], verdicts: [], doubt: unknown?.why ?? null };
+  const shape = { ...begun, ...shapeOf(answer, own) };
+  return isAcceptance(answer, shape, { own, size }) ? { ...shape, isWell: true } : shape;
 }
 
 /** Adds the status of an order in the answer; a status that can only mean success is no status of an order. */
@@ -44,58 +64,59 @@ export function withShown(form: AnswerForm, status: string): AnswerForm {
   return { ...form, verdicts, shown };
 }
 
-function shapeOfText(body: Buffer, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
-  const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
-  return words === "" ? form : { ...form, kind: "text", names: [words.slice(0, TEXT_MAX)] };
+function shapeOf(answer: Answer, own: ReadonlySet<string>): Partial<AnswerForm> {
+  const { kind, body, root, text } = answer;
+  if (root === undefined) {
+    const words = plainWords(body.toString("utf8", 0, TEXT_MAX * 4), own);
+    return words === "" ? {} : { kind: "text", names: [words.slice(0, TEXT_MAX)] };
+  }
+  if (kind === "string") return { kind, names: [plainWords(text, own).slice(0, TEXT_MAX)] };
+  if (kind === "boolean") return { kind, verdicts: [text] };
+  if (kind === "array") {
+    const [first] = elementsOf(body, root);
+    return { kind, names: [first === undefined ? "[]" : `[${kindOf(body, first)}]`] };
+  }
+  if (kind !== "object") return { kind };
+  if (countInside(body, root, 1) === 0) return { kind, names: [NO_MEMBER] };
+  const texts = readTexts(answer, own);
+  return { kind, ...readMembers(answer, own), ...(Object.keys(texts).length > 0 && { texts }) };
 }
 
-function shapeOfJson(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySet<string>): AnswerForm {
-  const kind = kindOf(body, root);
-  if (kind === "string") return { ...form, kind, names: [plainWords(stringOf(body, root), own).slice(0, TEXT_MAX)] };
-  if (kind === "boolean") return { ...form, kind, verdicts: [textOf(body, root)] };
-  if (kind === "array") {
-    const first = elementsOf(body, root)[0];
-    return { ...form, kind, names: first === undefined ? ["[]"] : [`[${kindOf(body, first)}]`] };
+function readMembers(answer: Answer, own: ReadonlySet<string>): Pick<AnswerForm, "names" | "verdicts"> {
+  const members = answer
+    .without((member) => member.level > 2 || isVaryingKey(member) || own.has(member.key))
+    .slice(0, NAMES_MAX);
+  const verdicts = members.flatMap(({ body, span, name, key, path }) => {
+    const verdict = verdictOf(body, span, { name, own });
+    return verdict === undefined ? [] : [`${path.slice(0, path.length - key.length)}${name}=${verdict}`];
+  });
+  return { names: members.map(({ path, kind }) => `${path} ${kind}`), verdicts };
+}
+
+function readTexts(answer: Answer, own: ReadonlySet<string>): Texts {
+  const texts: Record<string, string> = {};
+  for (const member of answer.without((member) => member.level > 2 || isVaryingKey(member))) {
+    if (Object.keys(texts).length >= PLACES_MAX) break;
+    if (member.kind !== "string" || !NAMES.text.test(member.name)) continue;
+    const text = plainWords(member.text.slice(0, MEMBER_TEXT_MAX * 4), own).slice(0, MEMBER_TEXT_MAX);
+    if (text !== "") texts[member.path] = text;
   }
-  const whole = { ...form, kind };
-  if (kind === "object" && countInside(body, root, 1) === 0) whole.names.push(NO_MEMBER);
-  else if (kind === "object") addMembers(body, root, whole, own);
-  const texts = kind === "object" ? readTexts(body, root, (text) => plainWords(text, own)) : {};
-  return Object.keys(texts).length === 0 ? whole : { ...whole, texts };
+  return texts;
 }
 
 /** Whether it has signs of an acceptance, and no word of a failure or a delay. */
 function isAcceptance(
-  body: Buffer,
+  { start }: Answer,
   { kind, names, verdicts, doubt }: AnswerForm,
   { own, size }: { own: ReadonlySet<string>; size: number | undefined },
 ): boolean {
-  if (doubt !== null) return false;
-  const text = body.toString("utf8", 0, TEXT_BYTES);
-  if (TEXTS.putOff.test(text) || readFailureWords(text) !== undefined) return false;
+  if (doubt !== null || TEXTS.putOff.test(start) || readFailureWords(start) !== undefined) return false;
   const isText = kind === "text" || kind === "string";
   const said = isText ? [names[0]?.split(/[^\p{L}]+/u)[0] ?? ""] : verdicts;
   if (said.some(isYes)) return true;
-  if (isText && Number(TEXTS.takenFirst.exec(text)?.[1]) === size) return true;
-  const isNamed = (value: string) => text.includes(isText ? value : JSON.stringify(value));
+  if (isText && Number(TEXTS.takenFirst.exec(start)?.[1]) === size) return true;
+  const isNamed = (value: string) => start.includes(isText ? value : JSON.stringify(value));
   return [...own].some((value) => value.length >= OWN_LENGTH_MIN && isNamed(value));
-}
-
-function addMembers(body: Buffer, root: Span, form: AnswerForm, own: ReadonlySet<string>): void {
-  someMemberWithin(
-    body,
-    root,
-    ({ key, value, kind, path }) => {
-      if (form.names.length >= NAMES_MAX) return true;
-      if (isVaryingKey(key) || own.has(key)) return "outside";
-      form.names.push(`${path} ${kind}`);
-      const name = plainName(key);
-      const verdict = verdictOf(body, value, { name, own });
-      if (verdict !== undefined) form.verdicts.push(`${path.slice(0, path.length - key.length)}${name}=${verdict}`);
-      return false;
-    },
-    { levels: 2 },
-  );
 }
 
 /** A word, a small number or a boolean; values that vary between answers become `…`, `#` or undefined. */
@@ -138,6 +159,30 @@ export function isSilent({ kind, names: [first = ""] }: AnswerForm): boolean {
 
 export function isYes(verdict: string): boolean {
   return verdict.endsWith("=+") || saysWell(verdict);
+}
+
+const NAMES_SHOWN = 8;
+
+/** Stands for the words in a form whose text varies. */
+export const ANY_WORDS = "*";
+
+export function isWord(verdict: string): boolean {
+  return !verdict.endsWith("=+") && !verdict.endsWith("=…") && !verdict.endsWith("=#");
+}
+
+export function nameOf(name: string): string {
+  return name.slice(0, name.lastIndexOf(" "));
+}
+
+/** For a person, independent of language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
+export function describeForm({ kind, names, verdicts }: AnswerForm): string {
+  const [first = ""] = names;
+  if (kind === "empty") return '""';
+  if (kind === "text" || kind === "string") return first === ANY_WORDS ? '"…"' : JSON.stringify(first);
+  if (kind === "array") return first;
+  if (kind !== "object") return kind;
+  const top = names.map(nameOf).filter((name) => !name.includes("."));
+  return [`{${top.slice(0, NAMES_SHOWN).join(", ")}}`, ...verdicts.filter(isWord)].join(" ");
 }
 
 /** Keys under which the forms of an endpoint are stored. */

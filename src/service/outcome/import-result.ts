@@ -2,7 +2,7 @@ import { findRepeated, type JsonPath, resolvePath } from "../../answers/json-pat
 import { elementsOf, kindOf, membersOf, readScalar, type Span, textOf } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
 import { m } from "../../messages/messages.ts";
-import { type Acceptance, readAcceptance } from "./acceptance.ts";
+import { type Acceptance, type Accepted, readAcceptance } from "./acceptance.ts";
 import { type AnswerCounts, type CountedOtherwise, readCounts, unknownByCount } from "./answer-counts.ts";
 import { findByKey, type SentRecord } from "./named-records.ts";
 import { readLeftOut, readPartWords, readRefusedCount } from "./partial-acceptance.ts";
@@ -15,25 +15,26 @@ export interface ResultPaths {
   message: JsonPath | null;
 }
 
+interface Rejected {
+  index: number;
+  message: string;
+}
+
 /** The result of an import according to a 2xx answer. */
 export type ImportResult =
-  /** `reportedBy`: the status code alone, or a report of single records. */
+  /** `acceptance`: the answer as a whole, where it has no report of single records. */
   | {
       kind: "accepted";
-      rejected: { index: number; message: string }[];
+      rejected: Rejected[];
       reportedBy: "status" | "records";
-      /** The answer as a whole, where it has no report of single records. */
-      acceptance?: Acceptance & { kind: "accepted" };
-      /** The counts in the answer. */
+      acceptance?: Accepted;
       counts?: AnswerCounts;
     }
   /** The named records are refused; an error beside them makes the outcome of all others unknown. */
-  | { kind: "partial"; rejected: { index: number; message: string }[]; words: string }
-  | { kind: "html" }
-  /** Truncated JSON: the outcome is unknown. */
-  | { kind: "cut" }
-  /** A refusal that names no records: treated as 422. */
-  | { kind: "refused"; words: string };
+  | { kind: "partial"; rejected: Rejected[]; words: string }
+  /** No records are named. */
+  | { kind: "error"; words: string }
+  | (Acceptance & { kind: "html" | "cut" });
 
 /**
  * Reads an answer to an import.
@@ -45,32 +46,29 @@ export function readImportResult(
   result: ResultPaths | null,
 ): ImportResult {
   const acceptance = readAcceptance(answer, "import");
-  if (acceptance.kind === "html" || acceptance.kind === "cut") return { kind: acceptance.kind };
-  const { root } = acceptance;
+  if (acceptance.kind === "html" || acceptance.kind === "cut") return acceptance;
+  const { root } = acceptance.answer;
   const read = result === null || root === undefined ? undefined : readRejected(answer.body, root, keys, result);
   // A report that names records is used even beside an error; an empty report beside an error is ignored.
   const isReport = read !== undefined && (read.kind !== "accepted" || read.rejected.length > 0);
-  const counts = readCounts(answer.body, root);
+  const counts = readCounts(acceptance.answer);
   if (isReport) return read.kind === "accepted" ? { ...read, counts } : read;
-  if (acceptance.kind === "error") return { kind: "refused", words: acceptance.words };
+  if (acceptance.kind === "error") return acceptance;
   return { kind: "accepted", rejected: [], reportedBy: read === undefined ? "status" : "records", acceptance, counts };
 }
 
 /** Leaves the outcome unknown where the answer reports that only a part of the records was accepted. */
 export function withDoubt(
-  acceptance: Acceptance & { kind: "accepted" },
-  { short, body, sent }: { short: CountedOtherwise | undefined; body: Buffer; sent: readonly SentRecord[] },
-): Acceptance & { kind: "accepted" } {
-  const { unknown, root } = acceptance;
-  const isOfCounts = short !== undefined || unknown?.why === "counts";
-  const words = isOfCounts
-    ? readRefusedCount(body, root)
-    : unknown === undefined
-      ? readPartWords(body, root, sent)
-      : undefined;
+  acceptance: Accepted,
+  { short, sent }: { short: CountedOtherwise | undefined; sent: readonly SentRecord[] },
+): Accepted {
+  const { unknown, answer } = acceptance;
+  if (short === undefined && unknown !== undefined && unknown.why !== "counts") return acceptance;
+  const isOfCounts = short !== undefined || unknown !== undefined;
+  const words = isOfCounts ? readRefusedCount(answer) : readPartWords(answer, sent);
   if (words !== undefined) return { ...acceptance, unknown: { why: "part", words } };
   if (short !== undefined) return { ...acceptance, unknown: unknownByCount(short) };
-  const listed = unknown === undefined && root !== undefined ? readLeftOut(body, root) : undefined;
+  const listed = unknown === undefined ? readLeftOut(answer) : undefined;
   return listed === undefined ? acceptance : { ...acceptance, unknown: { why: "list", words: listed } };
 }
 
@@ -81,32 +79,33 @@ function readRejected(
   result: ResultPaths,
 ): ImportResult | undefined {
   const repeated = findRepeated(bytes, root, result.rejected);
-  if (repeated !== undefined) return { kind: "refused", words: String(m.service.answerRepeats({ place: repeated })) };
+  if (repeated !== undefined) return { kind: "error", words: String(m.service.answerRepeats({ place: repeated })) };
   const found = resolvePath(bytes, root, result.rejected);
   if (found.state === "absent") return undefined;
   const none: ImportResult = { kind: "accepted", rejected: [], reportedBy: "records" };
   if (found.state === "null") return none;
+  const isNone = isNothing(bytes, found.span);
   const reports = reportsAt(bytes, found.span, result);
-  if (reports === undefined) {
-    if (isNothing(bytes, found.span)) return none;
-    return { kind: "refused", words: shortWords(`${result.rejected.text}: ${textOf(bytes, found.span)}`) };
-  }
+  if (reports === undefined)
+    return isNone
+      ? none
+      : { kind: "error", words: shortWords(`${result.rejected.text}: ${textOf(bytes, found.span)}`) };
   const indexesOf = reports.length === 0 ? () => [] : findByKey(keys);
   const rejected = new Map<number, string>();
   for (const { key, words } of reports) {
     const [index, second] = key === undefined ? [] : indexesOf(key);
-    const said = shortWords(words);
+    const message = shortWords(words);
     // An object without a record, such as { "count": 0 }, may mean that there is none.
-    if (index === undefined && isNothing(bytes, found.span)) return none;
+    if (index === undefined && isNone) return none;
     // A refusal that matches no sent record, or several, does not show which one failed.
-    if (index === undefined || second !== undefined) return { kind: "refused", words: said };
-    if (!rejected.has(index)) rejected.set(index, said);
+    if (index === undefined || second !== undefined) return { kind: "error", words: message };
+    if (!rejected.has(index)) rejected.set(index, message);
   }
   const named = [...rejected].map(([index, message]) => ({ index, message }));
   // The error may summarize these records, or mean that nothing was saved because of them.
   const words = named.length === keys.length ? undefined : readErrorWords(bytes, root, "beside", found.span);
   if (words !== undefined && named.length > 0) return { kind: "partial", rejected: named, words };
-  return { kind: "accepted", rejected: named, reportedBy: "records" };
+  return { ...none, rejected: named };
 }
 
 /** Reads a list of records, a single record, or an object of reasons by key. Undefined where no records can be named. */

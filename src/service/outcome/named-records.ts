@@ -1,6 +1,6 @@
 /* Finds the records of a request that its answer names: by a member, a value, an element, or a word in a text. */
 
-import { plainName } from "./members.ts";
+import { plainName } from "./answer.ts";
 import { NAMES } from "./vocabulary.ts";
 
 /** A record of a request: the text of its key columns, and its JSON. */
@@ -134,6 +134,18 @@ export function bareName(name: string): string {
 
 export function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The members of an object, and of objects in it down to `depth`, without those objects themselves. */
+export function membersIn(object: object, depth: number, above = ""): { key: string; path: string; value: unknown }[] {
+  return Object.entries(object).flatMap(([key, value]) => {
+    const path = above + key;
+    return isObject(value) && depth > 0 ? membersIn(value, depth - 1, `${path}.`) : [{ key, path, value }];
+  });
 }
 
 export function numberOf(value: unknown): number | undefined {

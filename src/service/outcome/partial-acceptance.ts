@@ -4,9 +4,9 @@
  * success. Counts in fields of their own are compared in `answer-counts.ts`. Pure.
  */
 
-import { elementsOf, headOf, type JsonKind, kindOf, type Span, textOf } from "../../answers/json-text.ts";
+import { elementsOf, headOf, kindOf, type Span, textOf } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
-import { someMemberWithin, TEXT_BYTES } from "./members.ts";
+import { type Answer, TEXT_BYTES } from "./answer.ts";
 import { isNothing } from "./reported-errors.ts";
 import { readFailureWords } from "./unknown-outcome.ts";
 import { LABELS, NAMES, OTHER_THINGS, TEXTS, VALUES } from "./vocabulary.ts";
@@ -43,17 +43,14 @@ const OF_WHOLE = new RegExp(
 
 /**
  * The text, shortened, which means that the service has accepted only a part of the records; undefined where there is none.
- * @param root of the answer's JSON, where it is JSON
  * @param sent the records of the request: texts repeated from them are ignored
  */
 export function readPartWords(
-  body: Buffer,
-  root: Span | undefined,
+  answer: Answer,
   sent: readonly { record: string; key: readonly string[] }[],
 ): string | undefined {
-  const parts = root === undefined ? [plain("", body.toString("utf8", 0, TEXT_BYTES))] : readParts(body, root);
   const isRepeated = (text: string) => sent.some(({ record }) => record.includes(JSON.stringify(text)));
-  const part = findPart(parts, sent.length, isRepeated);
+  const part = findPart(partsOf(answer), sent.length, isRepeated);
   return part && wordsOf(part);
 }
 
@@ -61,23 +58,16 @@ export function readPartWords(
  * The text, shortened, of a list, a text or a flag whose name means records that were left out, or of warnings: these only
  * with a word of failure. Counts of such records are compared in `answer-counts.ts`.
  */
-export function readLeftOut(body: Buffer, value: Span | undefined): string | undefined {
-  let found: string | undefined;
-  if (value === undefined) return undefined;
-  someMemberWithin(body, value, (member) => {
-    if (isLeftOut(body, member))
-      found = shortWords(`${member.key}: ${textOf(body, member.value).slice(0, TEXT_BYTES)}`);
-    return found !== undefined;
-  });
-  return found;
+export function readLeftOut({ members }: Answer): string | undefined {
+  const found = members.find(isLeftOut);
+  return found && shortWords(`${found.key}: ${textOf(found.body, found.span).slice(0, TEXT_BYTES)}`);
 }
 
-function isLeftOut(body: Buffer, { key, value }: { key: string; value: Span }): boolean {
+function isLeftOut({ body, span, kind, key }: Answer): boolean {
   const name = inWords(key).replaceAll(" ", "");
   const isWarning = NAMES.warning.test(name);
-  if ((!isWarning && !NAMES.leftOut.test(name)) || isNothing(body, value)) return false;
-  const kind = kindOf(body, value);
-  const text = textIn(body, value);
+  if ((!isWarning && !NAMES.leftOut.test(name)) || isNothing(body, span)) return false;
+  const text = textIn(body, span);
   if (kind === "number" || (kind === "string" && /^\s*\d*\s*$/.test(text))) return isWarning && Number(text) > 0;
   if (kind === "string" && TEXTS.notAny.test(text)) return false;
   return isWarning ? readFailureWords(text) !== undefined || hasFailed(text) : true;
@@ -128,8 +118,8 @@ function hasFailed(text: string): boolean {
 }
 
 /** The text of a member that counts refused records: beside it no other count can be one of changes. */
-export function readRefusedCount(body: Buffer, root: Span | undefined): string | undefined {
-  const refused = root && readParts(body, root).find(isRefusedCount);
+export function readRefusedCount(answer: Answer): string | undefined {
+  const refused = partsOf(answer).find(isRefusedCount);
   return refused && wordsOf(refused);
 }
 
@@ -235,25 +225,22 @@ function fractionsOf(segment: string, size: number): { part: number; isEither: b
 }
 
 /** The texts and numbers of the answer, without lists of objects, which are lists of records. */
-function readParts(body: Buffer, root: Span): Part[] {
-  if (kindOf(body, root) !== "object") return partsOf(body, { label: "", value: root, kind: kindOf(body, root) });
+function partsOf(answer: Answer): Part[] {
   const parts: Part[] = [];
-  someMemberWithin(body, root, ({ key, value, kind }) => {
-    parts.push(...partsOf(body, { label: inWords(key), value, kind }));
-    return parts.length >= TEXTS_MAX;
-  });
+  for (const member of answer.kind === "object" ? answer.members : [answer]) {
+    parts.push(...partsIn(member));
+    if (parts.length >= TEXTS_MAX) break;
+  }
   return parts;
 }
 
-function partsOf(body: Buffer, { label, value, kind }: { label: string; value: Span; kind: JsonKind }): Part[] {
-  if (kind === "string") return [plain(label, headOf(body, value, TEXT_BYTES))];
-  if (kind === "number") return [{ label, text: textOf(body, value), isNumber: true }];
-  if (kind === "boolean" && LABELS.partial.test(label) && textOf(body, value) === "true")
-    return [plain(label, "partial")];
-  if (kind !== "array") return [];
-  const texts = elementsOf(body, value)
-    .slice(0, LISTED_MAX)
-    .filter((element) => kindOf(body, element) === "string");
+function partsIn({ body, span, kind, key, head }: Answer): Part[] {
+  const label = inWords(key);
+  if (kind === "string" || kind === "text") return [plain(label, head)];
+  if (kind === "number") return [{ label, text: head, isNumber: true }];
+  if (kind === "boolean" && LABELS.partial.test(label) && head === "true") return [plain(label, "partial")];
+  const elements = kind === "array" ? elementsOf(body, span).slice(0, LISTED_MAX) : [];
+  const texts = elements.filter((element) => kindOf(body, element) === "string");
   return texts.map((element) => plain("", headOf(body, element, TEXT_BYTES)));
 }
 

@@ -5,11 +5,14 @@
  * each by its position: `{"results": ["ok", "skipped"]}`. Pure.
  */
 
+import { type NamedElement, wordsOfMembers } from "./member-repeats.ts";
 import {
   bareName,
   DEPTH_MAX,
+  isObject,
   isScalar,
   memberPath,
+  membersIn,
   NamedRecords,
   numberOf,
   ordinaryOf,
@@ -48,17 +51,6 @@ const FLAGS_MAX = 4;
 export const FLAG = "?";
 export const [FLAG_YES, FLAG_NO] = ["=true", "=false"];
 /**
- * Suffixes for a member that repeats a number of its record, or says yes, for all records of an answer; and for a record of another
- * answer that has nothing there, or a larger number than was sent. A smaller one may be what buyers have left.
- */
-export const HOLDS = "^";
-export const HOLDS_NOT = "^!";
-/** Equal by chance too often to prove that a number is repeated. */
-const SMALL_MAX = 1;
-/** Per place. */
-const MEMBERS_MAX = 20;
-
-/**
  * @param answer the parsed JSON of the answer
  * @param usual.ordinary see {@link UsuallySaid.ordinary}: a record whose key is `ok` is not named by `{ ok: true }`
  * @param usual.words the words that are known so far
@@ -72,7 +64,7 @@ export function readSaid(
 ): SaidOfRecords {
   const reader = new ReportReader(sent, ordinary);
   reader.visit(answer, "", 0);
-  reader.compareMembers(words.filter((word) => word.endsWith(HOLDS)));
+  reader.compareMembers(words);
   const { of, unnamed } = reader;
   const isSilent = of.every(({ size }) => size === 0);
   return { of, unnamed: [...unnamed], ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [] };
@@ -83,9 +75,9 @@ class ReportReader {
   readonly unnamed = new Set<string>();
   readonly #sent: readonly SentRecord[];
   readonly #names: NamedRecords;
-  readonly #records = new Map<number, Record<string, unknown>>();
+  readonly #records: object[] = [];
   /** What names a record beside its key, by place. */
-  readonly #elements = new Map<string, { index: number; members: ReadonlyMap<string, unknown> }[]>();
+  readonly #elements = new Map<string, NamedElement[]>();
   /** How often a record was named. */
   #times = 0;
 
@@ -106,31 +98,10 @@ class ReportReader {
     else if (typeof value === "object") this.#visitObject(value, path, depth);
   }
 
-  /** @param usual members that held for all records of former answers */
+  /** @param usual the words that are known so far */
   compareMembers(usual: readonly string[]): void {
-    for (const [place, named] of this.#elements) {
-      const names = [...new Set(named.flatMap(({ members }) => [...members.keys()]))].slice(0, MEMBERS_MAX);
-      const compared = (name: string) =>
-        named.map(({ index, members }) => {
-          const { key = [] } = this.#sent[index] ?? {};
-          return { index, holds: holdsOf(name, members.get(name), { key, record: this.#recordAt(index) }) };
-        });
-      for (const name of names) {
-        const all = compared(name);
-        if (!all.every(({ holds }) => holds === "yes" || holds === "maybe")) continue;
-        if (!all.some(({ holds }) => holds === "yes")) continue;
-        // A word that is cut would name another member.
-        if (place.length + name.length + HOLDS_NOT.length > WORD_MAX) continue;
-        for (const { index } of all) this.of[index]?.add(place + name + HOLDS);
-      }
-      for (const word of usual.filter((each) => each.startsWith(place))) {
-        const name = word.slice(place.length, -HOLDS.length);
-        // Of a list below this place.
-        if (name.includes("[]")) continue;
-        for (const { index, holds } of compared(name))
-          if (holds === "no") this.of[index]?.add(place + name + HOLDS_NOT);
-      }
-    }
+    for (const [place, elements] of this.#elements)
+      for (const { index, word } of wordsOfMembers(place, elements, usual)) this.of[index]?.add(word);
   }
 
   #say(index: number, words: readonly string[]): void {
@@ -142,9 +113,8 @@ class ReportReader {
     const members = Object.entries(value);
     const named = members.map(([key]) => this.#names.ofMember(key, path));
     if (members.length > 0 && named.every((indexes) => indexes.length > 0)) {
-      members.forEach(([, about], at) => {
+      for (const [at, [, about]] of members.entries())
         for (const index of named[at] ?? []) this.#say(index, this.#wordsAt(path, about, index));
-      });
       return;
     }
     if (isNumbered(members)) {
@@ -184,9 +154,8 @@ class ReportReader {
     const isOfSize = list.length === this.#sent.length;
     // `[100, null, 102]`: what was made of each record, and nothing of one.
     const hasGaps = isOfSize && list.includes(null) && list.some((element) => element !== null);
-    list.forEach((element, index) => {
+    for (const [index, element] of list.entries())
       if (hasGaps && element === null) this.#say(index, [`${path}[]=null`]);
-    });
     const place = `${IN_PLACE}${path}[]`;
     const words = isOfSize ? list.map((element) => verdictsInPlace(place, element)) : [];
     const different = new Set(words.flat());
@@ -198,12 +167,8 @@ class ReportReader {
       return;
     }
     this.unnamed.add(listWord(place, this.#sent.length > 1 ? LIST_OF_ALL : LIST_OF_ONE));
-    words.forEach((each, index) => {
-      this.#say(
-        index,
-        each.filter((word) => word !== WELL),
-      );
-    });
+    const isOdd = (word: string) => word !== WELL;
+    for (const [index, each] of words.entries()) this.#say(index, each.filter(isOdd));
   }
 
   #wordsAt(path: string, value: unknown, index: number): string[] {
@@ -214,62 +179,18 @@ class ReportReader {
 
   #wordsBeside(path: string, element: object, index: number): string[] {
     const place = placeWords(path.replace(/\[\]$/, ""));
-    const verdicts = verdictsIn(element, 0).flatMap(({ name, value }) =>
-      verdictOf(place, { name, value, sent: this.#sent[index] }),
-    );
+    const sent = this.#sent[index];
     const record = this.#recordAt(index);
-    this.#elements.set(place, [
-      ...(this.#elements.get(place) ?? []),
-      { index, members: new Map(membersOf(element, 0)) },
-    ]);
+    const verdicts = verdictsIn(element).flatMap((verdict) => verdictOf(place, { ...verdict, sent }));
+    const others = this.#elements.get(place) ?? [];
+    this.#elements.set(place, [...others, { index, key: sent?.key ?? [], record, element }]);
     return [place, ...verdicts, ...flagsIn(place, element, record), ...repeatsIn(place, element, record)];
   }
 
-  #recordAt(index: number): Record<string, unknown> {
-    const record =
-      this.#records.get(index) ?? (JSON.parse(this.#sent[index]?.record ?? "{}") as Record<string, unknown>);
-    this.#records.set(index, record);
-    return record;
+  #recordAt(index: number): object {
+    this.#records[index] ??= JSON.parse(this.#sent[index]?.record ?? "{}") as object;
+    return this.#records[index];
   }
-}
-
-/** Also those of an object below, by a path. */
-function membersOf(element: object, depth: number): [name: string, value: unknown][] {
-  return Object.entries(element).flatMap(([name, value]) =>
-    isObject(value) && depth < 1
-      ? membersOf(value, depth + 1).map(([below, each]): [string, unknown] => [`${name}.${below}`, each])
-      : [[name, value]],
-  );
-}
-
-/**
- * Whether a member of what names a record repeats a number of it, or says yes. `maybe`: a small number, which may do so by
- * chance; `other`: one that is smaller than a number of the record, or its key.
- */
-function holdsOf(
-  name: string,
-  value: unknown,
-  { key, record }: { key: readonly string[]; record: object },
-): "yes" | "maybe" | "other" | "no" {
-  if (isYes(bareName(name.split(".").at(-1) ?? ""), value)) return "yes";
-  if (isScalar(value) && key.includes(String(value))) return "other";
-  const number = numberOf(value);
-  const sent = numbersIn(record, 0);
-  if (number === undefined || !sent.includes(number))
-    return number !== undefined && number < Math.max(...sent) ? "other" : "no";
-  return Math.abs(number) > SMALL_MAX ? "yes" : "maybe";
-}
-
-/** Not where another word of acceptance may stand in its place: `updated`, `created`. */
-function isYes(name: string, value: unknown): boolean {
-  const isVerdict = NAMES.recordVerdict.test(name) && !NAMES.takenFlag.test(name) && !NAMES.changed.test(name);
-  return isVerdict && isScalar(value) && saysWell(`${name}=${String(value).toLowerCase()}`);
-}
-
-function numbersIn(value: unknown, depth: number): number[] {
-  const number = numberOf(value);
-  if (number !== undefined) return [number];
-  return isObject(value) && depth < 2 ? Object.values(value).flatMap((each) => numbersIn(each, depth + 1)) : [];
 }
 
 /** `{"1": "ok", "2": "not found"}`: a list, as PHP writes one that begins with 1. */
@@ -281,7 +202,7 @@ function isNumbered(members: readonly [string, unknown][]): boolean {
 /** The words for a record by its position in a list. Numbers are verdicts only as flags and HTTP statuses. */
 function verdictsInPlace(place: string, element: unknown): string[] {
   const verdict = (name: string, value: unknown) => verdictOf(place, { name, value, sent: undefined });
-  if (isObject(element)) return verdictsIn(element, 0).flatMap(({ name, value }) => verdict(name, value));
+  if (isObject(element)) return verdictsIn(element).flatMap(({ name, value }) => verdict(name, value));
   const isVerdict =
     isScalar(element) && (typeof element !== "number" || element === 0 || /^[01]$|^[1-5]\d\d$/.test(`${element}`));
   return isVerdict ? verdict("status", element) : [];
@@ -306,12 +227,11 @@ function placeWords(path: string): string {
   return isTakenPlace(path) ? WELL : `${path}[]`;
 }
 
-function verdictsIn(element: object, depth: number): { name: string; value: unknown }[] {
-  return Object.entries(element).flatMap(([key, value]) => {
+function verdictsIn(element: object): { name: string; value: unknown }[] {
+  return membersIn(element, 2).flatMap(({ key, value }) => {
     const name = bareName(key);
-    if (NAMES.recordVerdict.test(name) && (isScalar(value) || Array.isArray(value)))
-      return [{ name, value: Array.isArray(value) ? (value[0] ?? null) : value }];
-    return isObject(value) && depth < 2 ? verdictsIn(value, depth + 1) : [];
+    if (!NAMES.recordVerdict.test(name) || !(isScalar(value) || Array.isArray(value))) return [];
+    return [{ name, value: Array.isArray(value) ? (value[0] ?? null) : value }];
   });
 }
 
@@ -335,10 +255,6 @@ function repeatsIn(place: string, element: object, record: object): string[] {
     const [sent, said] = [own, value].map(numberOf);
     return sent === undefined || said === undefined || sent === said ? [] : [`${place}${name}=other`];
   });
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Empty where the value has no meaning or repeats what was sent. */

@@ -11,21 +11,18 @@ import {
   textOf,
 } from "../../answers/json-text.ts";
 import { shortWords } from "../../messages/inert-text.ts";
-import { NAME_MAX, plainName, TEXT_BYTES } from "./members.ts";
+import { NAME_MAX, plainName, TEXT_BYTES } from "./answer.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
 
 /**
- * The purpose of an answer, which determines what is examined:
- *
- * - `acceptance`: to a POST. Counts of failed records and lists of results are examined too.
- * - `list`: to a GET, without records. Lists and counts are data of the shop.
- * - `beside`: to a GET, with records. A plain message is no error beside them.
- * - `record`: to a GET for one record. States and messages are data of the shop.
+ * The purpose of an answer. `acceptance`: to a POST; counts of failed records and lists of results are examined too. Others are
+ * to a GET, where lists and counts are data of the shop. `list`: without records; `beside`: with records, beside which a plain
+ * message is no error; `record`: for one record, whose states and messages are data of the shop too.
  */
 export type AnswerUse = "acceptance" | "list" | "beside" | "record";
 
 /**
- * The text of an error that a JSON answer reports, or undefined where it reports none. An error is:
+ * The text of an error that a JSON answer reports:
  *
  * - the answer `false`, or a text that is an error for {@link readTextError};
  * - `error`, `errorMessage`, `has_errors`, `exception`, `fault` and similar names, unless null, false, 0, empty, or a word

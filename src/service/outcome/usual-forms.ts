@@ -1,103 +1,32 @@
-/*
- * Which forms of answers are usual for an endpoint, and when a new one becomes usual: by its age, by proofs, or because a
- * person says so. An answer in a form that is not usual is neither an acceptance nor a refusal. Pure.
- */
+/* How a form of answers becomes usual: received first, or by its age, by proofs, or because a person says so. Pure. */
 
 import { HOUR_MS } from "../../platform/durations.ts";
-import { isSilent, isYes } from "./answer-form.ts";
+import { ANY_WORDS, type AnswerForm, isSilent, isWord, isYes } from "./answer-form.ts";
 import {
-  ANY_WORDS,
-  type AnswerForm,
-  isWord,
+  hasSign,
+  isAlike,
+  isSame,
+  isSameNew,
+  isUnusual,
+  isUnusualForm,
   type KnownForm,
   type LearnedForms,
   type NewForm,
-  nameOf,
+  NOTHING_LEARNED,
 } from "./known-forms.ts";
-import { adoptSaid, hasSettled, isUnusuallySaid, learnSaid, NOTHING_SAID } from "./usual-reports.ts";
-import { adoptTexts, areTextsKnown, findUnusualText, learnTexts, NO_TEXTS } from "./usual-texts.ts";
+import { PATIENCE_MS, PATIENCE_TIMES, PROOFS, USUAL_TIMES } from "./usual.ts";
+import { adoptSaid, learnSaid } from "./usual-reports.ts";
+import { adoptTexts, learnTexts } from "./usual-texts.ts";
 
-/** A form received so often becomes usual; a single first answer is not enough. */
-const USUAL_TIMES = 3;
 /** A second form received so often by then is usual too: some services have two. */
 const SECOND_TIMES = 2;
 /** After so many different texts the words are ignored. */
 const KNOWN_MAX = 12;
 const FRESH_MAX = 4;
-const PROOFS = 3;
-/**
- * How long a new form with signs of an acceptance must be the only answer before it becomes usual. A day, because most
- * outages are shorter, and a service that has changed should not wait longer. Where the usual form was seen for a shorter
- * time, that time: the first answers may have been an outage.
- */
-const PATIENCE_MS = 24 * HOUR_MS;
-/** The minimum number of such answers: two answers hours apart are not enough. */
-const PATIENCE_TIMES = 6;
 /** Minimum interval at which it is stored that the usual form was seen. */
 const SEEN_STEP_MS = 10 * 60_000;
 /** Maximum that one interval between two answers counts, so that two answers a week apart do not count as a day. */
 const STEP_MS = 6 * HOUR_MS;
-
-/** Whether `form` is a variant of the usual form, with the same meaning. */
-function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
-  if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
-  if (usual.kind !== form.kind) return false;
-  // An endpoint that usually answers with numbers counts something, and 500 is a possible count.
-  if (form.doubt !== null && usual.doubt !== form.doubt && (form.kind !== "number" || form.doubt !== "words"))
-    return false;
-  if (usual.kind === "text" || usual.kind === "string")
-    return usual.names[0] === form.names[0] || usual.names[0] === ANY_WORDS;
-  if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];
-  const said = new Set(form.verdicts.filter(isWord));
-  const words = usual.verdicts.filter(isWord);
-  // Nested fields may belong to a record where the top level reports the outcome.
-  const own = words.filter((verdict) => !verdict.includes("."));
-  const meant = own.length > 0 ? own : words;
-  // All words that report the outcome must be present and equal.
-  if (!meant.every((verdict) => said.has(verdict))) return false;
-  if (meant.length > 0) return true;
-  const names = new Set(form.names.map(nameOf));
-  const types = new Set(form.names);
-  const isThere = (name: string) =>
-    types.has(name) || (name.endsWith(" null") && names.has(nameOf(name))) || isNull(types, nameOf(name));
-  if (usual.names.every(isThere)) return true;
-  const counts = new Set(usual.verdicts);
-  return form.verdicts.some((verdict) => !isWord(verdict) && counts.has(verdict));
-}
-
-/** Whether the member or its parent is null. */
-function isNull(types: ReadonlySet<string>, name: string): boolean {
-  const [above] = name.split(".");
-  return [name, above].some((each) => types.has([each, "null"].join(" ")));
-}
-
-/** New forms are equal only where they also report the same of records, in the same words. */
-function isSameNew(one: AnswerForm, other: AnswerForm): boolean {
-  const reports = ({ said = [], texts = {} }: AnswerForm) => JSON.stringify([said, texts]);
-  return isSame(one, other) && reports(one) === reports(other);
-}
-
-function isSame(one: AnswerForm, other: AnswerForm): boolean {
-  if (isSilent(one) && isSilent(other)) return true;
-  const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
-    JSON.stringify([kind, names, verdicts.filter(isWord), doubt]);
-  return text(one) === text(other);
-}
-
-/** Whether the endpoint has a usual form, and this is not one. */
-export function isUnusual(learned: LearnedForms, form: AnswerForm): boolean {
-  return findUnusualText(learned.texts ?? NO_TEXTS, form.texts ?? {}) !== undefined || isUnusualForm(learned, form);
-}
-
-/** The same, whatever its texts are. */
-function isUnusualForm({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
-  if (records !== undefined && form.said !== undefined && isUnusuallySaid(records, form.said)) return true;
-  const { shown } = form;
-  if (shown !== undefined && !known.some(({ verdicts }) => verdicts.includes(shown))) return true;
-  // An answer that is empty does not say what others have said in words.
-  if (isSilent(form) && known.some(hasSign) && !known.some(isSilent)) return true;
-  return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
-}
 
 /**
  * Learns from an acceptance in a usual form, or from one received before there was a usual form. Returns the same object
@@ -106,15 +35,10 @@ function isUnusualForm({ known, since, records }: LearnedForms, form: AnswerForm
  */
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
-  const { records = NOTHING_SAID, texts = NO_TEXTS } = learned;
-  const areTextsNew = form.kind === "object" && now.isRepeat !== true && !areTextsKnown(texts);
-  const areRecordsNew = form.said !== undefined && !hasSettled(records);
-  if (!areTextsNew && !areRecordsNew) return next;
-  return {
-    ...next,
-    ...(areTextsNew && { texts: learnTexts(texts, form.texts ?? {}) }),
-    ...(areRecordsNew && { records: learnSaid(records, form.said ?? [], now.ordinary) }),
-  };
+  const areTextsRead = form.kind === "object" && now.isRepeat !== true;
+  const texts = areTextsRead ? learnTexts(learned.texts, form.texts) : learned.texts;
+  const records = form.said === undefined ? learned.records : learnSaid(learned.records, form.said, now.ordinary);
+  return texts === learned.texts && records === learned.records ? next : { ...next, texts, records };
 }
 
 interface UsualNow {
@@ -136,10 +60,10 @@ function learnForm(learned: LearnedForms, form: AnswerForm, now: UsualNow): Lear
     return now.isRepeat === true ? learned : learnFirst({ ...learned, known: left }, form, { met, at: now.at });
   const known = left.length === 0 ? [knownOf(form)] : left;
   const fresh = now.endsDoubt ? [] : learned.fresh.map((each) => besideUsual(learned, each));
-  const isFreshSame =
-    fresh.length === learned.fresh.length && fresh.every((each, index) => each === learned.fresh[index]);
-  const isKnownSame = known.length === learned.known.length && known[0] === learned.known[0];
-  const next = isKnownSame && isFreshSame ? learned : { ...learned, known, fresh };
+  const isKept = <T>(after: readonly T[], before: readonly T[]) =>
+    after.length === before.length && after.every((each, index) => each === before[index]);
+  const isNothingNew = isKept(known, learned.known) && isKept(fresh, learned.fresh);
+  const next = isNothingNew ? learned : { ...learned, known, fresh };
   return met === undefined || met.isReplacement ? next : noteSeen(next, now.at);
 }
 
@@ -206,7 +130,8 @@ export function learnUnusual(
   const forMs = met.forMs + Math.min(Math.max(stepMs, 0), STEP_MS);
   const ageMs = seenMsOf(learned) ?? now.ms - Date.parse(learned.since ?? "") - forMs;
   const isOther = isUnusualForm(learned, form);
-  // Another text in the usual form may be said of single records alone.
+  // The first answers may have been an outage: a new form waits no longer than they were seen. Another text in the usual form
+  // may be said of single records alone.
   const isYoung = isOther && form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
   // A usual form that reports something else of its records reports it of these records, for however long.
@@ -222,7 +147,7 @@ export function learnUnusual(
   const { since, seenAt } = learned;
   const seen = former.length === 0 ? { since: now.at, seenAt: now.at } : { since, ...(seenAt && { seenAt }) };
   const known = former.length === 0 ? adopted : { ...adopted, isReplacement: true as const };
-  return withKnown({ known: former, fresh: isYoung ? [] : others, ...seen }, known);
+  return withKnown({ ...NOTHING_LEARNED, known: former, fresh: isYoung ? [] : others, ...seen }, known);
 }
 
 /**
@@ -238,11 +163,6 @@ function mayReplace(
   if (form.doubt === "list" && known.length === 0 && form.verdicts.some(isYes)) return true;
   if (form.isWell === true || (form.doubt === "counts" && !isAlone)) return true;
   return form.doubt === null && (isYoung || isSilent(form)) && !known.some(hasSign);
-}
-
-/** Earlier versions did not store `isWell`, so the verdicts are used as well. */
-function hasSign({ isWell, doubt, verdicts }: KnownForm): boolean {
-  return isWell === true || (doubt === null && verdicts.some(isYes));
 }
 
 /**
@@ -276,9 +196,11 @@ export function learnDisproved(learned: LearnedForms, form: AnswerForm): Learned
 
 /** Makes the new forms usual, as confirmed by a person. */
 export function acceptFresh(learned: LearnedForms): LearnedForms {
-  let all: LearnedForms = { ...learned, fresh: [] };
-  for (const form of learned.fresh) all = withKnown(all, knownOf(form));
-  return all;
+  return learned.fresh.reduce((all, form) => withKnown(all, knownOf(form)), dropFresh(learned));
+}
+
+export function dropFresh(learned: LearnedForms): LearnedForms {
+  return learned.fresh.length === 0 ? learned : { ...learned, fresh: [] };
 }
 
 function freshOf(learned: LearnedForms, form: AnswerForm, ms: number): { met: NewForm; others: NewForm[] } {
@@ -294,12 +216,11 @@ function withFresh(learned: LearnedForms, fresh: readonly NewForm[]): LearnedFor
 }
 
 function withKnown(learned: LearnedForms, { texts = {}, ...form }: KnownForm): LearnedForms {
-  const { records, texts: usual } = learned;
   return {
     ...learned,
     known: [form, ...learned.known].slice(0, KNOWN_MAX),
-    ...(records && form.said && { records: adoptSaid(records, form.said) }),
-    ...(usual && { texts: adoptTexts(usual, texts) }),
+    records: adoptSaid(learned.records, form.said ?? []),
+    texts: adoptTexts(learned.texts, texts),
   };
 }
 

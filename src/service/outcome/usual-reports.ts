@@ -1,15 +1,11 @@
-/*
- * The usual words for accepted records of an endpoint: no list of words covers every form of a refusal, so words that
- * accepted records never had are unusual. Pure.
- */
+/* The usual words for accepted records of an endpoint: words that accepted records never had are unusual. Pure. */
 
+import { HOLDS, HOLDS_NOT } from "./member-repeats.ts";
 import { bareName } from "./named-records.ts";
 import {
   FLAG,
   FLAG_NO,
   FLAG_YES,
-  HOLDS,
-  HOLDS_NOT,
   LIST_OF_ALL,
   LIST_OF_ONE,
   listWord,
@@ -18,6 +14,7 @@ import {
   type SaidOfRecords,
   WELL,
 } from "./record-reports.ts";
+import { USUAL_TIMES } from "./usual.ts";
 import { NAMES } from "./vocabulary.ts";
 
 /** The usual words for accepted records of one endpoint. */
@@ -37,7 +34,6 @@ export interface UsuallySaid {
 
 export const NOTHING_SAID: UsuallySaid = { words: [], isEachNamed: true, times: 0 };
 
-const USUAL_TIMES = 3;
 /** More different words than this are values of the records and no verdicts. */
 const WORDS_MAX = 30;
 const ORDINARY_MAX = 100;

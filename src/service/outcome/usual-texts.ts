@@ -4,13 +4,10 @@
  * says the same in other words. Where the texts differ from the beginning, nothing follows from them. Pure.
  */
 
-import { kindOf, type Span, stringOf } from "../../answers/json-text.ts";
-import { isVaryingKey, plainName, someMemberWithin } from "./members.ts";
+import { PLACES_MAX, type Texts } from "./answer-form.ts";
 import { readFailureWords } from "./unknown-outcome.ts";
-import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
-
-/** Texts of one answer, by the names that lead to them. */
-export type Texts = Readonly<Record<string, string>>;
+import { USUAL_TIMES } from "./usual.ts";
+import { TEXTS, VALUES } from "./vocabulary.ts";
 
 /** The usual texts of one endpoint. */
 export interface UsualTexts {
@@ -22,34 +19,13 @@ export interface UsualTexts {
 
 export const NO_TEXTS: UsualTexts = { times: 0, at: {} };
 
-const USUAL_TIMES = 3;
-const PLACES_MAX = 10;
 /** Texts that a person or time has made usual, per place. */
 const TEXTS_MAX = 8;
-const TEXT_MAX = 100;
 /** Words are compared by their beginnings, because endings vary: `1 row`, `2 rows`. */
 const STEM_LENGTH = 4;
 
-/** @param plain makes texts equal that differ in numbers and values of the request only */
-export function readTexts(body: Buffer, root: Span, plain: (text: string) => string): Texts {
-  const texts: Record<string, string> = {};
-  someMemberWithin(
-    body,
-    root,
-    ({ key, value, path }) => {
-      if (isVaryingKey(key)) return "outside";
-      if (kindOf(body, value) !== "string" || !NAMES.text.test(plainName(key))) return false;
-      const text = plain(stringOf(body, value).slice(0, TEXT_MAX * 4)).slice(0, TEXT_MAX);
-      if (text !== "") texts[path] = text;
-      return Object.keys(texts).length >= PLACES_MAX;
-    },
-    { levels: 2 },
-  );
-  return texts;
-}
-
 /** The first text that is not usual, with its place; undefined where there is none. */
-export function findUnusualText(usual: UsualTexts, texts: Texts): string | undefined {
+export function findUnusualText(usual: UsualTexts, texts: Texts = {}): string | undefined {
   if (!areTextsKnown(usual)) return undefined;
   const found = Object.entries(texts).find(([place, text]) => {
     const known = usual.at[place];
@@ -85,7 +61,7 @@ export function areTextsKnown({ times }: UsualTexts): boolean {
 }
 
 /** Learns from an acceptance. Returns the same object where nothing is new. */
-export function learnTexts(usual: UsualTexts, texts: Texts): UsualTexts {
+export function learnTexts(usual: UsualTexts, texts: Texts = {}): UsualTexts {
   if (areTextsKnown(usual)) return usual;
   const places = [...new Set([...Object.keys(usual.at), ...Object.keys(texts)])].slice(0, PLACES_MAX);
   const at = places.map((place) => {

@@ -1,24 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../../src/answers/scan-json.ts";
+import { Answer } from "../../../src/service/outcome/answer.ts";
 import {
   countsBeside,
-  countsChanges,
   findFewChanges,
   findShortCount,
+  readCounts,
+  unknownByCount,
+} from "../../../src/service/outcome/answer-counts.ts";
+import {
+  countsChanges,
   findShortSince,
   type LearnedCounts,
   learnCountOfChanges,
   learnCountOfTaken,
   learnCounts,
   learnLack,
-  readCounts,
-  unknownByCount,
-} from "../../../src/service/outcome/answer-counts.ts";
+} from "../../../src/service/outcome/usual-counts.ts";
 
 const countsOf = (answer: unknown) => {
   const body = Buffer.from(typeof answer === "string" ? answer : JSON.stringify(answer));
-  return readCounts(body, typeof answer === "string" ? undefined : scanJson(body));
+  return readCounts(new Answer(body, typeof answer === "string" ? undefined : scanJson(body)));
 };
 const learned = (...answers: [number, unknown][]) =>
   answers.reduce<LearnedCounts>((known, [size, answer]) => learnCounts(known, countsOf(answer), size), {});

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
-import { isUnusual, learnUsual } from "../../../src/service/outcome/usual-forms.ts";
+import type { AnswerForm } from "../../../src/service/outcome/answer-form.ts";
+import { isUnusual, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
 import { at, form, START_MS, usually } from "./support.ts";
 
 /** An endpoint that has answered so first, and then without a word. */

@@ -38,7 +38,7 @@ describe("an answer to an import", () => {
   it.each(['{"error":"no"}', '{"errors":["no"]}', '{"success":false}', '{"ok":false}', '{"errors":{"a":1}}'])(
     "%s is a refusal",
     (body) => {
-      expect(read(body)).toMatchObject({ kind: "refused" });
+      expect(read(body)).toMatchObject({ kind: "error" });
     },
   );
 
@@ -72,7 +72,7 @@ describe("an answer that names rejected records", () => {
     ["two records at once", '{"errors":[{"sku":"B","message":"which?"}]}'],
     ["nothing", '{"errors":[{"message":"something"}]}'],
   ])("is a refusal of the request where it names %s", (_, body) => {
-    expect(read(body, { result: RESULT })).toMatchObject({ kind: "refused" });
+    expect(read(body, { result: RESULT })).toMatchObject({ kind: "error" });
   });
 
   it("is told apart from one that lacks the list", () => {
@@ -80,10 +80,10 @@ describe("an answer that names rejected records", () => {
     expect(read('{"done":1}', { result: RESULT })).toMatchObject({ kind: "accepted", reportedBy: "status" });
     const twice = '{"rejected":[],"rejected":[{"sku":"A"}]}';
     expect(read(twice, { result: { ...RESULT, rejected: parsePath("$.rejected") } })).toMatchObject({
-      kind: "refused",
+      kind: "error",
       words: expect.stringContaining("$.rejected more than once"),
     });
-    expect(read('{"success":false}', { result: RESULT })).toMatchObject({ kind: "refused" });
+    expect(read('{"success":false}', { result: RESULT })).toMatchObject({ kind: "error" });
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe("an answer that names rejected records", () => {
     ['{"success":false,"rejected":[]}', "success: false"],
   ])("is a refusal where it reports an error and names none: %s", (body, words) => {
     const result = { ...RESULT, rejected: parsePath("$.rejected") };
-    expect(read(body, { result })).toEqual({ kind: "refused", words });
+    expect(read(body, { result })).toMatchObject({ kind: "error", words });
   });
 
   it.each([
@@ -136,8 +136,8 @@ describe("an answer that names rejected records", () => {
     "is a refusal of the request where what is rejected cannot be read: %s",
     (said) => {
       const result = { ...RESULT, rejected: parsePath("$.report") };
-      expect(read(`{"report":${said}}`, { result })).toMatchObject({ kind: "refused" });
-      expect(read(`{"success":true,"report":${said}}`, { result })).toMatchObject({ kind: "refused" });
+      expect(read(`{"report":${said}}`, { result })).toMatchObject({ kind: "error" });
+      expect(read(`{"success":true,"report":${said}}`, { result })).toMatchObject({ kind: "error" });
     },
   );
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../../src/answers/scan-json.ts";
+import { Answer } from "../../../src/service/outcome/answer.ts";
 import { readLeftOut, readPartWords } from "../../../src/service/outcome/partial-acceptance.ts";
 import { itSome, runs } from "../../support/whole.ts";
 
@@ -10,13 +11,14 @@ const sentOf = (size: number, name = "x") =>
 /** What is read of an answer to three records, or so many: JSON where it is an object. */
 function read(answer: unknown, size = 3, name?: string): string | undefined {
   const body = Buffer.from(typeof answer === "string" ? answer : JSON.stringify(answer));
-  return readPartWords(body, typeof answer === "string" ? undefined : scanJson(body), sentOf(size, name));
+  const root = typeof answer === "string" ? undefined : scanJson(body);
+  return readPartWords(new Answer(body, root), sentOf(size, name));
 }
 
 describe("what an answer lists under a name of its own", () => {
   const listed = (answer: unknown) => {
     const body = Buffer.from(JSON.stringify(answer));
-    return readLeftOut(body, scanJson(body));
+    return readLeftOut(new Answer(body, scanJson(body)));
   };
 
   itSome(6)<[unknown]>([

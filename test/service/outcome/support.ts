@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
-import { formOf } from "../../../src/service/outcome/answer-form.ts";
-import { type AnswerForm, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { type AnswerForm, formOf } from "../../../src/service/outcome/answer-form.ts";
+import { type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import type { SentRecord } from "../../../src/service/outcome/named-records.ts";
 import { readSaid } from "../../../src/service/outcome/record-reports.ts";
 import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
@@ -11,10 +11,9 @@ export const START_MS = Date.UTC(2026, 2, 1);
 export const at = (ms: number) => new Date(ms).toISOString();
 
 export function form(body: string, own?: readonly string[], size?: number): AnswerForm {
-  const bytes = Buffer.from(body);
-  const acceptance = readAcceptance({ contentType: "application/json", body: bytes });
+  const acceptance = readAcceptance({ contentType: "application/json", body: Buffer.from(body) });
   if (acceptance.kind !== "accepted") expect.fail(`${body} is ${acceptance.kind}`);
-  return formOf(bytes, { ...acceptance, size }, new Set(own));
+  return formOf(acceptance.answer, { ...acceptance, size }, new Set(own));
 }
 
 /** An endpoint that has answered so three times each. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../../src/answers/scan-json.ts";
 import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
+import { Answer } from "../../../src/service/outcome/answer.ts";
 import { readFailureCode } from "../../../src/service/outcome/unknown-outcome.ts";
 
 const read = (body: string) => {
@@ -104,7 +105,7 @@ describe("the first answer of all", () => {
 describe("a number or a letter in the answer to one order", () => {
   const read = (text: string) => {
     const body = Buffer.from(text);
-    return readFailureCode(body, scanJson(body))?.why ?? "accepted";
+    return readFailureCode(new Answer(body, scanJson(body)))?.why ?? "accepted";
   };
   it.each([
     '{"status":0,"message":"Нельзя изменить статус"}',

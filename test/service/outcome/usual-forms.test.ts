@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { isUnusual, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
 import {
   acceptFresh,
   findUnknownSince,
-  isUnusual,
   learnDisproved,
   learnProved,
   learnUnusual,
