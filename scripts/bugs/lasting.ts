@@ -13,7 +13,7 @@ const FOLLOW_JOB = "src/updates/pages/store-pass.ts";
 
 /** The form of an answer is not looked at: what is learned would catch most of what its words say. */
 const ANY_FORM = {
-  file: "src/service/outcome/known-forms.ts",
+  file: "src/service/outcome/compare-forms.ts",
   find: "  return (since !== null || form.doubt !== null) && ",
   replace: "  return since === form.kind && ",
 } as const;

@@ -4,7 +4,7 @@ import { MetaValue } from "../database/meta.ts";
 import type { Store } from "../database/store.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { AnswerForm } from "../service/outcome/answer-form.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import type { Division } from "./plan-division.ts";
 import type { GoneCount } from "./plan-repeat.ts";
 

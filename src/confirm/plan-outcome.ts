@@ -4,7 +4,7 @@ import { m } from "../messages/messages.ts";
 import { asksAllToWait, planHold, stopsPass } from "../pass/holds.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import type { AnswerCounts, CountedOtherwise } from "../service/outcome/answer-counts.ts";
-import type { AnswerForm } from "../service/outcome/answer-form.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import { ServiceError } from "../service/service-error.ts";
 
 /** A confirm that has failed so often while pulls were answered is retried alone: the service is not down. */

@@ -5,7 +5,7 @@
 
 import { type BatchRow, isServedBy, loadBatchOf } from "../batches/batch-rows.ts";
 import type { Store } from "../database/store.ts";
-import type { AnswerForm } from "../service/outcome/answer-form.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import { idsOf } from "./batch-ids.ts";
 import { type ConfirmForm, confirmNames } from "./confirm-form.ts";
 import type { ConfirmTimes, SavedTimes } from "./confirm-record.ts";

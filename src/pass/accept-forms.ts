@@ -1,6 +1,6 @@
 import type { Store } from "../database/store.ts";
 import { plainName } from "../messages/inert-text.ts";
-import { describeForm } from "../service/outcome/answer-form.ts";
+import { describeForm } from "../service/outcome/known-forms.ts";
 import { acceptFresh } from "../service/outcome/usual-forms.ts";
 import { isUnusuallySaid } from "../service/outcome/usual-reports.ts";
 import { FORMS } from "./answer-forms.ts";

@@ -11,7 +11,7 @@ import type { JobContext } from "../pass/job.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
 import { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import type { AnswerForm } from "../service/outcome/answer-form.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import type { ServiceError } from "../service/service-error.ts";
 import type { OrderReader, SeenOrder } from "../updates/reads/read-order.ts";
 import { compareShown, isMadeAfter, MOVED_AGAIN_MS, planUnseen, statusRetryMs } from "./judge-status.ts";

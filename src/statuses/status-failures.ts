@@ -5,7 +5,7 @@ import { m } from "../messages/messages.ts";
 import type { JobContext } from "../pass/job.ts";
 import { asError, BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
-import { describeForm } from "../service/outcome/answer-form.ts";
+import { describeForm } from "../service/outcome/known-forms.ts";
 import { ServiceError } from "../service/service-error.ts";
 import { named } from "./plan-status.ts";
 import type { NewFormAnswer } from "./status-rows.ts";

@@ -16,7 +16,7 @@ import { findAltered } from "../database/stored-text.ts";
 import type { Message } from "../messages/message.ts";
 import { ECHO_IS_FRESH, settleOvertaken } from "../orders/echo-rows.ts";
 import type { Old } from "../pass/runs.ts";
-import type { AnswerForm } from "../service/outcome/answer-form.ts";
+import type { AnswerForm } from "../service/outcome/known-forms.ts";
 import type { RequestedOrder, WantedStatus } from "./plan-status.ts";
 
 /** Larger values (together) are not read: a status needs no megabyte. */

@@ -11,7 +11,7 @@
  * 6. Part (`partial-acceptance.ts`): "2 of 3", or a list of what was left out. Doubt.
  * 7. Form (`answer-form.ts`): kind, names, verdicts and texts; beside them the words for each record of the request
  *    (`record-reports.ts`, with `named-records.ts` and `member-repeats.ts`).
- * 8. Compare (`known-forms.ts`): an unusual form is neither an acceptance nor a refusal. Unusual words for some records are
+ * 8. Compare (`compare-forms.ts`): an unusual form is neither an acceptance nor a refusal. Unusual words for some records are
  *    about these.
  * 9. Learn, in the transaction that settles the request (`pass/answer-forms.ts`, which has loaded what is usual).
  *

@@ -3,30 +3,9 @@
 import { countInside, elementsOf, kindOf, type Span, stringOf, textOf } from "../../answers/json-text.ts";
 import type { WhyUnknown } from "./acceptance.ts";
 import { type Answer, isVaryingKey } from "./answer.ts";
+import type { AnswerForm, Texts } from "./known-forms.ts";
 import { readFailureWords, saysWell } from "./unknown-outcome.ts";
 import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
-
-/** Small enough to be stored for each endpoint, and without values of the shop. */
-export interface AnswerForm {
-  kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
-  /** Names at the top and one level below, with their types: `data.id string`. For a text, its words. */
-  names: string[];
-  /** Fields that report the outcome: `status=ok`. */
-  verdicts: string[];
-  /** Why the outcome is unknown, whatever the form. */
-  doubt: WhyUnknown["why"] | null;
-  /** What it reports of single records. Absent: the request had none. */
-  said?: string[];
-  /** Texts in its JSON. Absent: none. */
-  texts?: Texts;
-  /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */
-  isWell?: true;
-  /** The verdict that is an order's status, where it differs from the one that was sent. */
-  shown?: string;
-}
-
-/** Texts in an answer, by the names that lead to them. */
-export type Texts = Readonly<Record<string, string>>;
 
 const NAMES_MAX = 40;
 export const PLACES_MAX = 10;
@@ -159,30 +138,6 @@ export function isSilent({ kind, names: [first = ""] }: AnswerForm): boolean {
 
 export function isYes(verdict: string): boolean {
   return verdict.endsWith("=+") || saysWell(verdict);
-}
-
-const NAMES_SHOWN = 8;
-
-/** Stands for the words in a form whose text varies. */
-export const ANY_WORDS = "*";
-
-export function isWord(verdict: string): boolean {
-  return !verdict.endsWith("=+") && !verdict.endsWith("=…") && !verdict.endsWith("=#");
-}
-
-export function nameOf(name: string): string {
-  return name.slice(0, name.lastIndexOf(" "));
-}
-
-/** For a person, independent of language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
-export function describeForm({ kind, names, verdicts }: AnswerForm): string {
-  const [first = ""] = names;
-  if (kind === "empty") return '""';
-  if (kind === "text" || kind === "string") return first === ANY_WORDS ? '"…"' : JSON.stringify(first);
-  if (kind === "array") return first;
-  if (kind !== "object") return kind;
-  const top = names.map(nameOf).filter((name) => !name.includes("."));
-  return [`{${top.slice(0, NAMES_SHOWN).join(", ")}}`, ...verdicts.filter(isWord)].join(" ");
 }
 
 /** Keys under which the forms of an endpoint are stored. */

@@ -1,7 +1,30 @@
-/* What is usual in the answers of an endpoint, as it is stored, and how an answer is compared with it. Pure. */
-import { ANY_WORDS, type AnswerForm, isSilent, isWord, isYes, nameOf } from "./answer-form.ts";
-import { hasSettled, isUnusuallySaid, NOTHING_SAID, type UsuallySaid } from "./usual-reports.ts";
-import { areTextsKnown, findUnusualText, NO_TEXTS, type UsualTexts } from "./usual-texts.ts";
+/* Forms of answers as they are stored (see `answer-form.ts`), and their description for a person. `status` reads this file, and none below. */
+
+import type { WhyUnknown } from "./acceptance.ts";
+import type { UsuallySaid } from "./usual-reports.ts";
+import type { UsualTexts } from "./usual-texts.ts";
+
+/** Small enough to be stored for each endpoint, and without values of the shop. */
+export interface AnswerForm {
+  kind: "empty" | "text" | "boolean" | "null" | "number" | "string" | "array" | "object";
+  /** Names at the top and one level below, with their types: `data.id string`. For a text, its words. */
+  names: string[];
+  /** Fields that report the outcome: `status=ok`. */
+  verdicts: string[];
+  /** Why the outcome is unknown, whatever the form. */
+  doubt: WhyUnknown["why"] | null;
+  /** What it reports of single records. Absent: the request had none. */
+  said?: string[];
+  /** Texts in its JSON. Absent: none. */
+  texts?: Texts;
+  /** It has a sign of acceptance: a yes, a count of accepted records, or values of the request. */
+  isWell?: true;
+  /** The verdict that is an order's status, where it differs from the one that was sent. */
+  shown?: string;
+}
+
+/** Texts in an answer, by the names that lead to them. */
+export type Texts = Readonly<Record<string, string>>;
 
 export interface KnownForm extends AnswerForm {
   /** How often it was received, up to three. */
@@ -41,87 +64,26 @@ export interface LearnedForms {
   texts: UsualTexts;
 }
 
-export const NOTHING_LEARNED: LearnedForms = {
-  known: [],
-  fresh: [],
-  since: null,
-  records: NOTHING_SAID,
-  texts: NO_TEXTS,
-};
+const NAMES_SHOWN = 8;
 
-/** Whether the usual form is settled: another such answer changes nothing that is stored. */
-export function isSettled({ known, since, fresh, records, texts }: LearnedForms): boolean {
-  return (
-    hasSettled(records) &&
-    (areTextsKnown(texts) || known.every(({ kind }) => kind !== "object")) &&
-    since !== null &&
-    fresh.length === 0 &&
-    known.every(({ isReplacement, doubt }) => isReplacement === undefined && doubt !== "list")
-  );
+/** Stands for the words in a form whose text varies. */
+export const ANY_WORDS = "*";
+
+export function isWord(verdict: string): boolean {
+  return !verdict.endsWith("=+") && !verdict.endsWith("=…") && !verdict.endsWith("=#");
 }
 
-/** Whether the endpoint has a usual form, and this is not one. */
-export function isUnusual(learned: LearnedForms, form: AnswerForm): boolean {
-  return findUnusualText(learned.texts, form.texts) !== undefined || isUnusualForm(learned, form);
+export function nameOf(name: string): string {
+  return name.slice(0, name.lastIndexOf(" "));
 }
 
-/** The same, whatever its texts are. */
-export function isUnusualForm({ known, since, records }: LearnedForms, form: AnswerForm): boolean {
-  if (isUnusuallySaid(records, form.said ?? [])) return true;
-  const { shown } = form;
-  if (shown !== undefined && !known.some(({ verdicts }) => verdicts.includes(shown))) return true;
-  // An answer that is empty does not say what others have said in words.
-  if (isSilent(form) && known.some(hasSign) && !known.some(isSilent)) return true;
-  return (since !== null || form.doubt !== null) && !known.some((usual) => isAlike(usual, form));
-}
-
-/** Whether `form` is a variant of the usual form, with the same meaning. */
-export function isAlike(usual: AnswerForm, form: AnswerForm): boolean {
-  if (isSilent(usual) || isSilent(form)) return isSilent(usual) && isSilent(form);
-  if (usual.kind !== form.kind) return false;
-  // An endpoint that usually answers with numbers counts something, and 500 is a possible count.
-  if (form.doubt !== null && usual.doubt !== form.doubt && (form.kind !== "number" || form.doubt !== "words"))
-    return false;
-  if (usual.kind === "text" || usual.kind === "string")
-    return usual.names[0] === form.names[0] || usual.names[0] === ANY_WORDS;
-  if (usual.kind === "array") return usual.names[0] === "[]" || usual.names[0] === form.names[0];
-  const said = new Set(form.verdicts.filter(isWord));
-  const words = usual.verdicts.filter(isWord);
-  // Nested fields may belong to a record where the top level reports the outcome.
-  const own = words.filter((verdict) => !verdict.includes("."));
-  const meant = own.length > 0 ? own : words;
-  // All words that report the outcome must be present and equal.
-  if (!meant.every((verdict) => said.has(verdict))) return false;
-  if (meant.length > 0) return true;
-  const names = new Set(form.names.map(nameOf));
-  const types = new Set(form.names);
-  const isThere = (name: string) =>
-    types.has(name) || (name.endsWith(" null") && names.has(nameOf(name))) || isNull(types, nameOf(name));
-  if (usual.names.every(isThere)) return true;
-  const counts = new Set(usual.verdicts);
-  return form.verdicts.some((verdict) => !isWord(verdict) && counts.has(verdict));
-}
-
-/** Whether the member or its parent is null. */
-function isNull(types: ReadonlySet<string>, name: string): boolean {
-  const [above] = name.split(".");
-  return [name, above].some((each) => types.has([each, "null"].join(" ")));
-}
-
-/** New forms are equal only where they also report the same of records, in the same words. */
-export function isSameNew(one: AnswerForm, other: AnswerForm): boolean {
-  const reports = ({ said = [], texts = {} }: AnswerForm) => JSON.stringify([said, texts]);
-  return isSame(one, other) && reports(one) === reports(other);
-}
-
-export function isSame(one: AnswerForm, other: AnswerForm): boolean {
-  if (isSilent(one) && isSilent(other)) return true;
-  const text = ({ kind, names, verdicts, doubt }: AnswerForm) =>
-    JSON.stringify([kind, names, verdicts.filter(isWord), doubt]);
-  return text(one) === text(other);
-}
-
-/** Earlier versions did not store `isWell`, so the verdicts are used as well. */
-export function hasSign({ isWell, doubt, verdicts }: KnownForm): boolean {
-  return isWell === true || (doubt === null && verdicts.some(isYes));
+/** For a person, independent of language: `{accepted, errors}`, `{code} code=0`, `"ok"`, `[object]`, `""` */
+export function describeForm({ kind, names, verdicts }: AnswerForm): string {
+  const [first = ""] = names;
+  if (kind === "empty") return '""';
+  if (kind === "text" || kind === "string") return first === ANY_WORDS ? '"…"' : JSON.stringify(first);
+  if (kind === "array") return first;
+  if (kind !== "object") return kind;
+  const top = names.map(nameOf).filter((name) => !name.includes("."));
+  return [`{${top.slice(0, NAMES_SHOWN).join(", ")}}`, ...verdicts.filter(isWord)].join(" ");
 }

@@ -1,19 +1,9 @@
 /* How a form of answers becomes usual: received first, or by its age, by proofs, or because a person says so. Pure. */
 
 import { HOUR_MS } from "../../platform/durations.ts";
-import { ANY_WORDS, type AnswerForm, isSilent, isWord, isYes } from "./answer-form.ts";
-import {
-  hasSign,
-  isAlike,
-  isSame,
-  isSameNew,
-  isUnusual,
-  isUnusualForm,
-  type KnownForm,
-  type LearnedForms,
-  type NewForm,
-  NOTHING_LEARNED,
-} from "./known-forms.ts";
+import { isSilent, isYes } from "./answer-form.ts";
+import { hasSign, isAlike, isSame, isSameNew, isUnusual, isUnusualForm, NOTHING_LEARNED } from "./compare-forms.ts";
+import { ANY_WORDS, type AnswerForm, isWord, type KnownForm, type LearnedForms, type NewForm } from "./known-forms.ts";
 import { PATIENCE_MS, PATIENCE_TIMES, PROOFS, USUAL_TIMES } from "./usual.ts";
 import { adoptSaid, learnSaid } from "./usual-reports.ts";
 import { adoptTexts, learnTexts } from "./usual-texts.ts";

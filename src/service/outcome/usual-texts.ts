@@ -4,7 +4,8 @@
  * says the same in other words. Where the texts differ from the beginning, nothing follows from them. Pure.
  */
 
-import { PLACES_MAX, type Texts } from "./answer-form.ts";
+import { PLACES_MAX } from "./answer-form.ts";
+import type { Texts } from "./known-forms.ts";
 import { readFailureWords } from "./unknown-outcome.ts";
 import { USUAL_TIMES } from "./usual.ts";
 import { TEXTS, VALUES } from "./vocabulary.ts";

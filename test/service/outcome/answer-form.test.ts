@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AnswerForm } from "../../../src/service/outcome/answer-form.ts";
-import { isUnusual, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { isUnusual, NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
+import type { AnswerForm, LearnedForms } from "../../../src/service/outcome/known-forms.ts";
 import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
 import { at, form, START_MS, usually } from "./support.ts";
 

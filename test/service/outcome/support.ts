@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
-import { type AnswerForm, formOf } from "../../../src/service/outcome/answer-form.ts";
-import { type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { formOf } from "../../../src/service/outcome/answer-form.ts";
+import { NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
+import type { AnswerForm, LearnedForms } from "../../../src/service/outcome/known-forms.ts";
 import type { SentRecord } from "../../../src/service/outcome/named-records.ts";
 import { readSaid } from "../../../src/service/outcome/record-reports.ts";
 import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isUnusual, type LearnedForms, NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { isUnusual, NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
+import type { LearnedForms } from "../../../src/service/outcome/known-forms.ts";
 import {
   acceptFresh,
   findUnknownSince,

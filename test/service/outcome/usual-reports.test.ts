@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NOTHING_LEARNED } from "../../../src/service/outcome/known-forms.ts";
+import { NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
 import { readSaid } from "../../../src/service/outcome/record-reports.ts";
 import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
 import { findOdd, isUnusuallySaid, NOTHING_SAID, wordsOf } from "../../../src/service/outcome/usual-reports.ts";
