@@ -14,17 +14,11 @@ import { isoTime } from "../../platform/ports.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
 import { sendImport, turnOfImport } from "../../service/imports.ts";
 import { UNREADABLE_WORDS } from "../../service/outcome/acceptance.ts";
-import {
-  countsBeside,
-  findFewChanges,
-  findShortCount,
-  takenBy,
-  unknownByCount,
-} from "../../service/outcome/answer-counts.ts";
+import { countsBeside, findFewChanges, findShortCount, unknownByCount } from "../../service/outcome/answer-counts.ts";
 import { ENDPOINT } from "../../service/outcome/answer-form.ts";
 import { readImportResult, withDoubt } from "../../service/outcome/import-result.ts";
 import { saysYes } from "../../service/outcome/unknown-outcome.ts";
-import { learnCounts, learnLack } from "../../service/outcome/usual-counts.ts";
+import { learnCounts, learnLack, takenBy } from "../../service/outcome/usual-counts.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import { invalidateAcknowledged, loadFeedsOfPath } from "../acknowledged-rows.ts";
 import { count, type FeedContext } from "../diff/absorb-feed.ts";
