@@ -275,13 +275,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "what was accepted in vain before a count was known does not go again",
-    edits: [{ file: COUNTS, of: "findShortSince", does: "return undefined;" }],
+    edits: [{ file: "src/service/outcome/usual-counts.ts", of: "findShortSince", does: "return undefined;" }],
     draws: silentLimit("count", "ok"),
     foundBy: "simulation",
   },
   {
     name: "a count that was smaller at first is never one of records",
-    edits: [{ file: COUNTS, of: "learnShort", does: "return known;" }],
+    edits: [{ file: "src/service/outcome/usual-counts.ts", of: "learnShort", does: "return known;" }],
     draws: silentLimit("count", "rows"),
     foundBy: "simulation",
   },
@@ -1394,8 +1394,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what a service serves while its clock is behind proves that a lost batch has come again",
       "src/batches/delivery-rows.ts",
-      "if (isBehindLoss(mark, { serviceMs, machineMs }))",
-      "if (isBehindLoss(mark, { serviceMs, machineMs }) && mark.id === 0)",
+      "if (isBehindLoss(mark, { serviceMs, machineMs, areTimesBehind: areOrdersBehind(store) }))",
+      "if (mark.id === 0)",
     ),
     draws: {
       forms: { confirm: "all", date: true, redeliver: 60_000 },
