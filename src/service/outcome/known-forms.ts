@@ -35,6 +35,8 @@ export interface KnownForm extends AnswerForm {
   adoptedAt?: string;
   /** A person has acknowledged that. */
   isSeen?: true;
+  /** What the texts in answers of this form usually are, until there is a usual form. */
+  own?: UsualTexts;
 }
 
 export interface NewForm extends AnswerForm {

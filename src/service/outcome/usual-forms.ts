@@ -6,7 +6,7 @@ import { hasSign, isAlike, isSame, isSameNew, isUnusual, isUnusualForm, NOTHING_
 import { ANY_WORDS, type AnswerForm, isWord, type KnownForm, type LearnedForms, type NewForm } from "./known-forms.ts";
 import { PATIENCE_MS, PATIENCE_TIMES, PROOFS, USUAL_TIMES } from "./usual.ts";
 import { adoptSaid, learnSaid } from "./usual-reports.ts";
-import { adoptTexts, learnTexts } from "./usual-texts.ts";
+import { adoptTexts, joinTexts, learnTexts, NO_TEXTS } from "./usual-texts.ts";
 
 /** A second form received so often by then is usual too: some services have two. */
 const SECOND_TIMES = 2;
@@ -25,10 +25,10 @@ const STEP_MS = 6 * HOUR_MS;
  */
 export function learnUsual(learned: LearnedForms, form: AnswerForm, now: UsualNow): LearnedForms {
   const next = learnForm(learned, form, now);
-  const areTextsRead = form.kind === "object" && now.isRepeat !== true;
-  const texts = areTextsRead ? learnTexts(learned.texts, form.texts) : learned.texts;
+  const areTextsRead = form.kind === "object" && learned.since !== null && now.isRepeat !== true;
+  const texts = areTextsRead ? learnTexts(learned.texts, form.texts) : next.texts;
   const records = form.said === undefined ? learned.records : learnSaid(learned.records, form.said, now.ordinary);
-  return texts === learned.texts && records === learned.records ? next : { ...next, texts, records };
+  return texts === next.texts && records === learned.records ? next : { ...next, texts, records };
 }
 
 interface UsualNow {
@@ -69,9 +69,14 @@ function learnFirst(
   form: AnswerForm,
   { met, at }: { met: KnownForm | undefined; at: string },
 ): LearnedForms {
-  const settle = (usual: KnownForm[]) => ({ ...learned, known: usual, fresh: [], since: at, seenAt: at });
+  const settle = (usual: KnownForm[]) => {
+    // Of forms that do not become usual, texts mean nothing.
+    const texts = usual.map(({ own = NO_TEXTS }) => own).reduce(joinTexts, NO_TEXTS);
+    return { ...learned, known: usual.map(({ own, ...each }) => each), fresh: [], since: at, seenAt: at, texts };
+  };
   const times = (met?.times ?? 0) + 1;
-  const known = [{ ...form, times }, ...learned.known.filter((each) => each !== met)].slice(0, KNOWN_MAX);
+  const own = form.kind === "object" ? { own: learnTexts(met?.own ?? NO_TEXTS, form.texts) } : {};
+  const known = [{ ...form, times, ...own }, ...learned.known.filter((each) => each !== met)].slice(0, KNOWN_MAX);
   // An empty form, or one without a sign of acceptance, does not replace one with a yes.
   const isKept = (each: KnownForm) =>
     each.times >= SECOND_TIMES ||

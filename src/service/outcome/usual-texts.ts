@@ -73,6 +73,16 @@ export function learnTexts(usual: UsualTexts, texts: Texts = {}): UsualTexts {
   return { times: usual.times + 1, at: Object.fromEntries(at) };
 }
 
+/** The usual texts of two forms. */
+export function joinTexts(one: UsualTexts, other: UsualTexts): UsualTexts {
+  const at: Record<string, readonly string[] | null> = { ...one.at, ...other.at };
+  for (const [place, texts] of Object.entries(one.at)) {
+    const others = other.at[place];
+    if (others !== undefined) at[place] = texts && others && [...new Set([...texts, ...others])];
+  }
+  return { times: Math.max(one.times, other.times), at };
+}
+
 /** Makes these texts usual. */
 export function adoptTexts(usual: UsualTexts, texts: Texts): UsualTexts {
   if (findUnusualText(usual, texts) === undefined) return usual;

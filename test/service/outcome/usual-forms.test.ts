@@ -9,7 +9,7 @@ import {
   learnUnusual,
   learnUsual,
 } from "../../../src/service/outcome/usual-forms.ts";
-import { at, form, START_MS, usually } from "./support.ts";
+import { at, form, learnedFrom, START_MS, usually } from "./support.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -175,6 +175,24 @@ describe("a new form", () => {
     const back = learnUsual(replaced, form('{"ok":true}'), { at: at(START_MS), endsDoubt: false });
     expect(isUnusual(back, strange)).toBe(true);
     expect(isUnusual(back, form('{"ok":true}'))).toBe(false);
+  });
+
+  it.each([
+    ["first", 0],
+    ["second", 1],
+    ["third", 2],
+  ])("has the usual texts of its own answers, also where the %s answer of all had another form", (_, place) => {
+    const rows = [1, 2, 3].map((count) => `{"ok":true,"message":"${count} rows updated"}`);
+    const learned = learnedFrom(...rows.toSpliced(place, 0, '{"data":{"updates":[]}}'));
+    expect(isUnusual(learned, form('{"ok":true,"message":"7 rows updated"}'))).toBe(false);
+    expect(isUnusual(learned, form('{"ok":true,"message":"The storefront is in read-only mode"}'))).toBe(true);
+  });
+
+  it("has no usual text where its own answers have different ones", () => {
+    const learned = learnedFrom(
+      ...["спасибо", "до встречи", "хорошего дня"].map((text) => `{"ok":true,"message":"${text}"}`),
+    );
+    expect(isUnusual(learned, form('{"ok":true,"message":"The storefront is in read-only mode"}'))).toBe(false);
   });
 
   it("that is the usual one with another text is waited for a day from the last usual text on, however young that is", () => {
