@@ -33,18 +33,24 @@ export function numbersOfCopy({ db }: Store): CopiedNumbers {
   return { batches: lastNumber(db, "batches"), events: lastNumber(db, "order_event_rows") };
 }
 
-/** Whole sentences; empty where nothing is missing. */
-export function findLack(compared: Compared): Message[] {
+/**
+ * `words`: whole sentences; empty where nothing is missing. `isOlder`: what the ERP wrote last may be in neither file, because
+ * the replaced one was begun anew, is older than the copy, or is behind its note.
+ */
+export function findLack(compared: Compared): { words: Message[]; isOlder: boolean } {
   const { replaced } = compared;
   const damaged = (found: string) => m.backup.replacedDamaged({ found });
   const words = replaced.damage === undefined ? [] : [damaged(replaced.damage)];
+  let isOlder = !replaced.continues;
   try {
-    words.push(...compareNotes(compared), ...compareRows(compared));
+    const noted = compareNotes(compared);
+    isOlder ||= noted.length > 0;
+    words.push(...noted, ...compareRows(compared));
   } catch (error) {
     if (!isDamage(error)) throw error;
     if (words.length === 0) words.push(damaged((error as Error).message));
   }
-  return words;
+  return { words, isOlder };
 }
 
 function compareNotes({ replaced, result, note }: Compared): Message[] {

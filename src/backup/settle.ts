@@ -11,6 +11,7 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import { forgetRepeats } from "../confirm/confirm-record.ts";
 import { openFile } from "../database/file/open-file.ts";
 import type { Progress } from "../database/log/progress.ts";
+import { loadAsked, raiseAsked } from "../database/log/progress-note.ts";
 import { mendQueue } from "../database/objects/make-own.ts";
 import { onlyRow } from "../database/only-row.ts";
 import { deleteRows } from "../database/queries.ts";
@@ -62,6 +63,7 @@ export function raiseNumbers(
       if (tables.includes(table)) save.run(next, table);
       else if (next > 0n) begin.run(table, next);
     }
+    raiseAsked(to.db, Math.max(note?.asked ?? 0, (from && loadAsked(from)) ?? 0));
     if (!isComplete) raiseRevisions(to);
   });
 }
@@ -139,9 +141,22 @@ export function forgetPassing(to: Store): void {
 }
 
 /**
- * Holds feeds whose source could not be brought over until a person decides: what the ERP has sold since must not be
- * sold again.
- * @param missing names of tables; `all` where nothing was brought over
+ * What the feeds read may be older than what was sent, and what the service acknowledged is unknown: all of it is compared and
+ * sent again, once a person says that what they read is as the ERP has it. A feed that reads a file reads nothing old.
+ */
+export function doubtFeeds(
+  to: Store,
+  imports: Readonly<Record<FeedName, FeedSource>>,
+  { because, at }: { because: Message; at: string },
+): Message[] {
+  const held = holdFeeds(to, imports, { missing: "all", at });
+  markAcknowledgedUnknown(to, because);
+  return held;
+}
+
+/**
+ * Holds feeds whose source may be old until a person decides: what the ERP has sold since must not be sold again.
+ * @param missing names of tables that could not be brought over; `all` where any may be old
  */
 export function holdFeeds(
   to: Store,
@@ -151,11 +166,11 @@ export function holdFeeds(
   return FEED_NAMES.flatMap((feed) => {
     const { path, table, query, file } = imports[feed];
     if (path === null || file !== null) return [];
-    const tables = [table, ...tablesReadBy(to, query ?? `SELECT * FROM ${quoteName(table)}`)];
-    const isRead = (name: string) => tables.some((each) => each.toLowerCase() === name.toLowerCase());
-    const found = missing === "all" ? [table] : [...missing].filter(isRead);
-    if (found.length === 0) return [];
-    const detail = m.restore.feedUnrestored({ feed, tables: found.sort() });
+    const text = query ?? `SELECT * FROM ${quoteName(table)}`;
+    const found = missing === "all" ? [] : findRead(to, { table, text }, missing);
+    if (missing !== "all" && found.length === 0) return [];
+    const detail =
+      missing === "all" ? m.restore.feedOlder({ feed }) : m.restore.feedUnrestored({ feed, tables: found });
     to.write(() => saveHold(to, { area: feed, reason: "unrestored", since: at, nextProbeAt: null, detail }));
     return [detail];
   });
@@ -166,6 +181,12 @@ interface FeedSource {
   table: string;
   query: string | null;
   file: string | null;
+}
+
+/** Which of these tables the feed reads. */
+function findRead(to: Store, { table, text }: { table: string; text: string }, names: ReadonlySet<string>): string[] {
+  const tables = [table, ...tablesReadBy(to, text)].map((name) => name.toLowerCase());
+  return [...names].filter((name) => tables.includes(name.toLowerCase())).sort();
 }
 
 /**

@@ -25,6 +25,7 @@ import { type CopyFacts, examineCopy, examineReplaced, type Replaced } from "../
 import { findLack, numbersOfCopy } from "../backup/find-lack.ts";
 import { CarryReport, isDamage } from "../backup/rows.ts";
 import {
+  doubtFeeds,
   forgetPassing,
   holdFeeds,
   loseDelivery,
@@ -242,7 +243,10 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
     carryOver(carry, { migrationsFolder: options.migrationsFolder, zone: loaded.config.service.timezone });
   }
   const journal = await replayJournal(options, report);
-  const lack = replaced.state === "there" ? findLack({ replaced, result: store, note, copied }) : [];
+  const { words: lack, isOlder } =
+    replaced.state === "there"
+      ? findLack({ replaced, result: store, note, copied })
+      : { words: [], isOlder: options.isFollowedByMirror !== true };
   const hasOurs =
     replaced.state === "there" &&
     replaced.continues &&
@@ -258,11 +262,14 @@ async function build(options: BuildOptions): Promise<RestoreReport> {
   if (gap !== null && !isWhole) reportGap(store, gap, at);
   // Copies of the replaced file's timeline may have what this one lacks, as long as that hold stands.
   else if (gap !== null) store.write(() => beginTimeline(store));
-  const isLost = replaced.state !== "there" && options.isFollowedByMirror !== true;
-  const missing = isLost ? "all" : new Set([...report.damaged].filter(isErps));
-  report.notes.push(...holdFeeds(store, loaded.config.imports, { missing, at }));
+  const missing = new Set([...report.damaged].filter(isErps));
+  const { imports } = loaded.config;
+  const because = m.restore.wasRestored;
+  report.notes.push(
+    ...(isOlder ? doubtFeeds(store, imports, { because, at }) : holdFeeds(store, imports, { missing, at })),
+  );
   if (!hasOurs) {
-    if (lack.length > 0 || !areFeedsWhole(replaced, report)) markAcknowledgedUnknown(store, m.restore.wasRestored);
+    if (!isOlder && (lack.length > 0 || !areFeedsWhole(replaced, report))) markAcknowledgedUnknown(store, because);
     markRequestsUnknown(store, loaded.config.statuses.map);
     loseDelivery(store, at);
   }

@@ -3,6 +3,7 @@
  */
 
 import { type BatchRow, SERVED_HERE } from "../batches/batch-rows.ts";
+import { countAsked } from "../database/log/progress-note.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 
@@ -22,6 +23,7 @@ export function loadConfirmedAt(store: Store, id: number): string | undefined {
 
 export function markConfirmBegun(store: Store, id: number): void {
   store.prepare("UPDATE batches SET confirm_attempts = confirm_attempts + 1 WHERE id = ?").run(id);
+  countAsked(store);
 }
 
 /**

@@ -89,6 +89,7 @@ export function furthest(note: Progress | undefined, { entry, copy }: Elsewhere)
     database: "",
     batches: Math.max(...known.map(({ batches }) => batches)),
     events: Math.max(...known.map(({ events }) => events)),
+    asked: Math.max(...known.map((each) => ("asked" in each ? (each.asked ?? 0) : 0))),
   };
 }
 

@@ -1,13 +1,14 @@
 /*
  * Checks at a start whether the database is the one that was last in use, and whole. It may have been replaced by an
  * older copy (SQLite itself can do that under a running daemon), its folder may have been rolled back as a whole, or
- * its log may have been removed or truncated. Then orders that were confirmed to the service may be missing. A
- * condition reports that, and what the service has acknowledged since is treated as unknown, as after a restore. After
- * a crash in the middle the same is done again.
+ * its log may have been removed or truncated. Then orders that were confirmed to the service may be missing, and what the
+ * feeds read may be older than what the site has. Conditions report that, the feeds wait for a person, and what the service
+ * has acknowledged since is treated as unknown, as after a restore. After a crash in the middle the same is done again.
  */
 
 import { lookForCopy, orNothing } from "../backup/backup-files.ts";
 import {
+  doubtFeeds,
   loseDelivery,
   markAcknowledgedUnknown,
   markRequestsUnknown,
@@ -107,17 +108,13 @@ function settleUnnoted(
   { nowMs, verify, elsewhere }: { nowMs: number; verify: Verify; elsewhere: Elsewhere },
 ): Message | undefined {
   refuseDamaged(store, loaded, verify);
+  const older = { note: undefined, elsewhere, at: isoTime(nowMs) };
   if (isAsNewAsKnown(store, elsewhere)) {
-    markAcknowledgedUnknown(store, m.daemon.mayLackSent);
-    markRequestsUnknown(store, loaded.config.statuses.map);
-    // So may the mark of an answer that was lost: a confirm that names nothing would cover what that answer delivered.
-    loseDelivery(store, isoTime(nowMs));
-    // Changes after the newest batch may be missing, and with them events, revisions and requests.
-    raiseNumbers(store, undefined, { isComplete: false, note: furthest(undefined, elsewhere) });
+    settleOlder(store, loaded, older);
     return undefined;
   }
   const detail = describeGap(store, loaded, { why: "unnoted", elsewhere });
-  reportPossibleLoss(store, loaded, { detail, note: undefined, elsewhere, at: isoTime(nowMs) });
+  reportPossibleLoss(store, loaded, { ...older, detail });
   return detail;
 }
 
@@ -168,16 +165,31 @@ function rebuildIndex(store: Store, index: string): void {
 function reportPossibleLoss(
   store: Store,
   loaded: LoadedConfig,
-  { detail, note, elsewhere, at }: { detail: Message; note: Note | undefined; elsewhere: Elsewhere; at: string },
+  { detail, ...older }: Older & { detail: Message },
 ): void {
-  reportGap(store, detail, at);
-  markAcknowledgedUnknown(store, m.daemon.mayLackSent);
-  markRequestsUnknown(store, loaded.config.statuses.map);
-  loseDelivery(store, at);
+  reportGap(store, detail, older.at);
+  settleOlder(store, loaded, older);
   // Last, because afterwards the database no longer counts as behind. Numbers first: after a crash in between,
   // everything is reported again.
+  store.write(() => settleElsewhere(store, older.elsewhere));
+}
+
+interface Older {
+  note: Note | undefined;
+  elsewhere: Elsewhere;
+  at: string;
+}
+
+/** The database may be older than what was sent, whatever shows it and even where no order is missing. */
+function settleOlder(store: Store, { config }: LoadedConfig, { note, elsewhere, at }: Older): void {
+  // One that was never used was made anew, and nothing in it is old.
+  if (store.progress?.wasUsed === true) doubtFeeds(store, config.imports, { because: m.daemon.mayLackSent, at });
+  else markAcknowledgedUnknown(store, m.daemon.mayLackSent);
+  markRequestsUnknown(store, config.statuses.map);
+  // The mark of an answer that was lost may be missing: a confirm that names nothing would cover what that answer delivered.
+  loseDelivery(store, at);
+  // Changes after the newest batch may be missing, and with them events, revisions and requests.
   raiseNumbers(store, undefined, { isComplete: false, note: furthest(note, elsewhere) });
-  store.write(() => settleElsewhere(store, elsewhere));
 }
 
 interface Gap {

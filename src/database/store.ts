@@ -170,7 +170,7 @@ export class Store extends Statements {
     this.#attempt("files", () => {
       this.files?.check();
       this.files?.lookAtLog();
-      this.progress?.compare();
+      this.progress?.save();
       this.files?.tend();
     });
     // Ends this trouble even where nothing is to be confirmed.
@@ -206,6 +206,7 @@ export class Store extends Statements {
       ABANDONED.push(this.db);
       return;
     }
+    if (this.files?.where() === "there") this.progress?.saveLast();
     this.progress?.close();
     try {
       this.db.pragma("busy_timeout = 0"); // a daemon beside this command always holds a read transaction

@@ -256,7 +256,7 @@ export class PullOrders implements Job {
     const at = isoTime(clock.nowMs());
     const mark = await commit(this.#context, signal, () => {
       replaceNote(store, { mayBeLost: this.#mayBeLost || !confirmNames(this.#options.rules.confirm) });
-      countAsked(store.db);
+      countAsked(store);
       return openDelivery(store, at, client.serviceNow);
     });
     if (!mark.lost) this.#lost = undefined;

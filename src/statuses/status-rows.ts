@@ -8,6 +8,7 @@
  */
 
 import { digestOf } from "../answers/digest.ts";
+import { countAsked } from "../database/log/progress-note.ts";
 import { onlyValue } from "../database/only-row.ts";
 import { findRow, upsertRow } from "../database/queries.ts";
 import { matchedPaths } from "../database/schema.ts";
@@ -184,7 +185,7 @@ export function markSending(
   },
 ): boolean {
   const { status = null, revision = null, updatedAt = null } = sent.before ?? {};
-  return (
+  const isMarked =
     store
       .prepare(
         `UPDATE status_requests SET state = 'sending', status_sent = @status, status_before = @before, revision_before = @revision,
@@ -195,8 +196,9 @@ export function markSending(
          WHERE id = @id AND state = 'pending'`,
       )
       .run({ status: sent.status, before: status, revision, updatedAt, leftAt: sent.leftAt, at: sent.at, id }).changes >
-    0
-  );
+    0;
+  if (isMarked) countAsked(store);
+  return isMarked;
 }
 
 /** The service accepted the status, or the order has it. If no read has shown it yet, a read becomes due. */

@@ -51,7 +51,10 @@ async function setBack(has: { journal: boolean; folder: boolean }): Promise<Plac
   if (has.folder) for (const name of readdirSync(old)) cpSync(path.join(old, name), path.join(scene.folder, name));
   else cpSync(scene.copy, scene.database);
   await scene.restart();
-  expect(scene.rows("SELECT reason FROM holds")).toEqual([{ reason: "restored" }]);
+  expect(scene.rows("SELECT reason FROM holds ORDER BY area")).toEqual([
+    { reason: "restored" },
+    { reason: "unrestored" },
+  ]);
   return { scene, copies, journal, backUp };
 }
 

@@ -84,6 +84,11 @@ export class ProgressCheck {
     return progressOf(this.#store.db, this.#note.last)?.mark !== undefined;
   }
 
+  /** Whether anything was ever done with this database. */
+  get wasUsed(): boolean {
+    return (progressOf(this.#store.db, this.#note.last)?.passes ?? 0) > 0;
+  }
+
   /** Whether this database once had a note and has none now. */
   get isUnnoted(): boolean {
     const { last } = this.#note;
@@ -112,6 +117,16 @@ export class ProgressCheck {
       if (own !== undefined) this.#note.write(own, suspicion);
     } catch {
       // The next start detects the damage when it reads it.
+    }
+  }
+
+  /** At a clean end: what was stored since the last request counts too. Never throws. */
+  saveLast(): void {
+    if (!this.#isTrusted) return;
+    try {
+      this.save();
+    } catch {
+      // The next start compares with the note as it is.
     }
   }
 

@@ -1,5 +1,5 @@
 /*
- * `DATABASE.progress`: the progress of the database at the last confirm or other irreversible request. An older database
+ * `DATABASE.progress`: the progress of the database at the last irreversible request, or a second ago. An older database
  * put in its place, or one that has lost its log, is behind this note. Its two slots are overwritten in turn and flushed:
  * after a crash in the middle the other slot has the note before. It is not a file of SQLite's, so closing it drops no locks.
  */
@@ -10,6 +10,7 @@ import type Database from "better-sqlite3";
 import { createFile, giveTo, openOnlyName, openRegular, removeName } from "../../platform/fresh-file.ts";
 import { onlyRow } from "../only-row.ts";
 import { faultCodeOf } from "../sqlite-errors.ts";
+import type { Store } from "../store.ts";
 import {
   decodeSlots,
   encodeSlot,
@@ -82,7 +83,7 @@ function readProgress(db: Database.Database, note: Note | undefined): Standing |
     batches: batches.number,
     events: events.number,
     passes: passesOf(db),
-    ...askedOf(meta.get("asked") as string | undefined),
+    ...askedOf(loadAsked(db)),
     rows: Object.fromEntries(ROWS.map((witness) => [witness.table, newestOf(db, witness)])),
     lacksRow,
     isReset: batches.isReset || events.isReset,
@@ -104,15 +105,34 @@ function passesOf(db: Database.Database): number {
   return numberOf(db, "runs") + Number(starts ?? 0);
 }
 
-function askedOf(asked: string | undefined): Pick<Progress, "asked"> {
-  return asked === undefined ? {} : { asked: Number(asked) };
+function askedOf(asked: number | undefined): Pick<Progress, "asked"> {
+  return asked === undefined ? {} : { asked };
 }
 
-/** Counts marks of open deliveries, so that a copy made before one is behind. Inside the transaction that sets it. */
-export function countAsked(db: Database.Database): void {
+/**
+ * Counts a request that cannot be taken back, so that a copy made before it is behind. Inside the transaction that marks what
+ * is sent, before `secure`.
+ */
+export function countAsked(store: Pick<Store, "prepare">): void {
+  store
+    .prepare(
+      "INSERT INTO meta (key, value) VALUES ('asked', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+    )
+    .run();
+}
+
+/** The number of such requests; undefined where none was ever counted. */
+export function loadAsked(db: Database.Database): number | undefined {
+  const asked = db.prepare<unknown[], string>("SELECT value FROM meta WHERE key = 'asked'").pluck().get();
+  return asked === undefined ? undefined : Number(asked);
+}
+
+/** A database that went back counts on from where it had come before. Inside a write transaction. */
+export function raiseAsked(db: Database.Database, asked: number): void {
+  if (asked <= (loadAsked(db) ?? 0)) return;
   db.prepare(
-    "INSERT INTO meta (key, value) VALUES ('asked', '1') ON CONFLICT (key) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-  ).run();
+    "INSERT INTO meta (key, value) VALUES ('asked', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+  ).run(String(asked));
 }
 
 /** Counts starts, so that a copy made before a start is behind it even before the first pass. Inside a write transaction. */

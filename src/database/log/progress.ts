@@ -1,8 +1,8 @@
 /*
- * The progress of a database: counters that increase with every stored batch. The transaction that stores the batch
- * raises them in the database; a note in a small file beside it is written after that commit and before the confirm. The
- * same for the mark of an open delivery, before its request. So the note is never ahead of the database that it was
- * written for: where it is ahead, the database is an older one.
+ * The progress of a database: counters that increase with every stored batch, every event, and every request to the service
+ * that cannot be taken back. The transaction that stores the batch or marks the request raises them in the database; a note
+ * in a small file beside it is written after that commit and before the request. So the note is never ahead of the database
+ * that it was written for: where it is ahead, the database is an older one.
  */
 import { hash } from "node:crypto";
 
@@ -13,7 +13,10 @@ export interface Progress {
   events: number;
   /** Key and digest of the newest row of each table. Absent where there is none, and in notes of older versions. */
   rows?: { [table in WitnessTable]?: RowMark | undefined };
-  /** How often the mark of an open delivery was set. Absent where none ever was, and in notes of older versions. */
+  /**
+   * How often requests were marked before they were sent: imports, statuses, confirms, and a `GET /orders` whose answer may
+   * be lost. Absent where none ever was. Older versions counted only the last of them.
+   */
   asked?: number;
   /** Number of passes and starts. Not in the note beside the database, which is not written at each pass. */
   passes?: number;
@@ -76,11 +79,11 @@ export function compareReach(a: Partial<Progress>, b: Partial<Progress>): number
 
 /**
  * Whether a database that once had a note has none, or the note beside it is of another database. It may be an earlier
- * copy of which only the database file was put here.
+ * copy of which only the database file was put here, however little was in it when it was made.
  */
 export function isUnnoted(own: Standing | undefined, note: Note | undefined): boolean {
   if (own === undefined || own.mark === "settled" || note?.database === own.database) return false;
-  return (own.mark === NOTED && own.batches > 0) || (note !== undefined && note.batches > 0);
+  return own.mark === NOTED || (note !== undefined && (note.batches > 0 || (note.asked ?? 0) > 0));
 }
 
 export function markOf(key: number, row: string): RowMark {

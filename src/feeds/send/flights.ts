@@ -4,6 +4,7 @@
  * earlier request can no longer arrive. Acceptances are committed together with the next marks, at most a second after the
  * first of them: a crash until then sends these rows again.
  */
+import { countAsked } from "../../database/log/progress-note.ts";
 import { commit, commitEnd } from "../../pass/commit.ts";
 import type { FeedContext } from "../diff/absorb-feed.ts";
 import { markLoaded, type OutboxRow } from "../feed-outbox.ts";
@@ -53,7 +54,10 @@ export class Flights {
         accepted.also();
       }
       const next = load();
-      if (next.length > 0) markLoaded(store, next);
+      if (next.length > 0) {
+        markLoaded(store, next);
+        countAsked(store);
+      }
       return next;
     });
     this.#accepted = [];
@@ -68,7 +72,12 @@ export class Flights {
     const unmarked = rows.filter(({ id }) => !this.#ahead.delete(id));
     // An acceptance is of the marked record, so it is committed before the row is marked with another one.
     if (unmarked.length > 0) await this.flush(signal);
-    for (const some of inSteps(unmarked)) await commit(this.#context, signal, () => markInFlight(store, some));
+    for (const some of inSteps(unmarked)) {
+      await commit(this.#context, signal, () => {
+        markInFlight(store, some);
+        countAsked(store);
+      });
+    }
     if (unmarked.length > 0) this.#secure();
   }
 

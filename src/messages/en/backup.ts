@@ -128,6 +128,8 @@ export const restore = {
     `Not all could be brought over of: ${tables.join(", ")}.`,
   feedUnrestored: ({ feed, tables }: { feed: string; tables: readonly string[] }) =>
     `${feed} reads what could not be brought over and may be as old as the copy (${tables.join(", ")}). Nothing is sent until it is compared with the ERP and corrected, and then: erp-bridge resume ${feed} --hold unrestored`,
+  feedOlder: ({ feed }: { feed: string }) =>
+    `What ${feed} reads may be older than what the site has. Nothing is sent until the ERP has written its present values there, or they were compared with it, and then: erp-bridge resume ${feed} --hold unrestored`,
   openBefore: ({ text }: { text: Said }) => `Open from before: ${text}`,
   erpTablesOld:
     "Tables of the ERP may be as old as the copy. Compare the orders of that time on the site with the database, have the ERP write its tables, run erp-bridge sync reconcile; then: erp-bridge resume orders --hold restored",

@@ -16,7 +16,7 @@ export const pass = {
   causePutRight: "that its cause was corrected",
   ordersCompared: "that the orders on the site were compared with the database",
   ordersLookedFor: "that what may be missing was looked for",
-  sourceLookedAt: "that what the feed reads was compared with the ERP",
+  sourceLookedAt: "that what the feed reads is what the ERP has now",
   changesLookedFor: "that the changes that may be missing were looked for",
   areAcceptances: "that these answers of the service are acceptances",
   notReadInTime: ({ seconds }: { seconds: number }) => `The answer could not be read within ${seconds} s.`,

@@ -115,6 +115,8 @@ export const restore = {
   tablesUnread: ({ tables }) => `Перенесено не полностью: ${tables.join(", ")}.`,
   feedUnrestored: ({ feed, tables }) =>
     `${feed}: то, что читает выгрузка, перенести не удалось, данные могут быть такими же старыми, как копия (${tables.join(", ")}). Ничего не отправляется, пока их не сверят с ERP и не исправят; затем: erp-bridge resume ${feed} --hold unrestored`,
+  feedOlder: ({ feed }) =>
+    `${feed}: то, что читает выгрузка, может быть старше того, что уже на сайте. Ничего не отправляется, пока ERP не запишет туда текущие значения или пока их не сверят с ERP; затем: erp-bridge resume ${feed} --hold unrestored`,
   openBefore: ({ text }) => `Осталось с прошлого раза: ${text}`,
   erpTablesOld:
     "Таблицы ERP могут быть такими же старыми, как копия. Сверьте заказы того времени на сайте с базой, дайте ERP записать свои таблицы, выполните erp-bridge sync reconcile, затем: erp-bridge resume orders --hold restored",

@@ -16,7 +16,7 @@ export const pass = {
   causePutRight: "причина устранена",
   ordersCompared: "заказы на сайте сверены с базой",
   ordersLookedFor: "поиск того, чего может не хватать, проведён",
-  sourceLookedAt: "то, что читает выгрузка, сверено с данными ERP",
+  sourceLookedAt: "то, что читает выгрузка, совпадает с текущими данными ERP",
   changesLookedFor: "изменения, которых может не хватать, сверены с сайтом",
   areAcceptances: "такие ответы сервиса означают, что данные приняты",
   notReadInTime: ({ seconds }) => `Ответ не удалось прочитать за ${seconds} с.`,

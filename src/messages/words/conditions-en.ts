@@ -129,7 +129,10 @@ export const conditionsEn = {
   },
   hold_account: hold("account", "Each account has a database of its own. What the configuration names:"),
   hold_restored: hold("restored", "See what may be missing in the line of the hold; then:"),
-  hold_unrestored: hold("unrestored", "Compare what the feed reads with the ERP, and correct it; then:"),
+  hold_unrestored: hold(
+    "unrestored",
+    "Have the ERP write its present values, or compare what the feed reads with it; then:",
+  ),
   hold_other: { ...hold("other"), recovery: (area: string) => `${area} is no longer held.` },
   flow_stale: {
     text: ({ subject, ageS, error, why }: Failing & Aged) =>

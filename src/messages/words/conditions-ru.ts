@@ -107,7 +107,7 @@ export const conditionsRu = {
   },
   hold_account: hold("У каждой учётной записи своя база. Что задано в настройках:"),
   hold_restored: hold("Чего может не хватать, сказано в строке остановки; затем:"),
-  hold_unrestored: hold("Сверьте то, что читает выгрузка, с данными ERP и исправьте; затем:"),
+  hold_unrestored: hold("Пусть ERP запишет текущие значения, или сверьте с ней то, что читает выгрузка; затем:"),
   hold_other: hold(),
   flow_stale: {
     text: ({ subject, ageS, error, why }) =>

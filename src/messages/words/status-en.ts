@@ -79,7 +79,7 @@ export const statusEn = {
     mapping: "stored orders hold columns of a former mapping",
     account: "the database belongs to another account",
     restored: "something that was stored earlier may be missing; all goes on",
-    unrestored: "what it reads could not be restored and may be as old as the copy",
+    unrestored: "what it reads may be older than what the site has",
   },
 };
 
