@@ -24,6 +24,30 @@ const DENIED = {
 } as const;
 
 export const FOUND_BUGS: readonly PlantedBug[] = [
+  one(
+    "an earlier copy since which only stock was sent taken for the newest database",
+    "src/feeds/send/flights.ts",
+    "markLoaded(store, next); countAsked(store);",
+    "markLoaded(store, next);",
+  ),
+  one(
+    "an earlier copy since which only a status was sent taken for the newest database",
+    "src/statuses/status-rows.ts",
+    "if (isMarked) countAsked(store);",
+    "",
+  ),
+  tested(
+    "test/daemon/older-database.test.ts",
+    "the stock of an older database sent at once",
+    { of: "doubtFeeds", does: "markAcknowledgedUnknown(to, because); return [];" },
+    "src/backup/settle.ts",
+  ),
+  tested(
+    "test/daemon/older-database.test.ts",
+    "a copy without its note noticed only if it has orders",
+    { in: "isUnnoted", find: "own.mark === NOTED ||", replace: "(own.mark === NOTED && own.batches > 0) ||" },
+    "src/database/log/progress.ts",
+  ),
   {
     ...one(
       "a status leaves while the changes cannot be had, before anything is asked of its order",

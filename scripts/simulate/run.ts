@@ -70,6 +70,7 @@ async function play(world: World, { forms, steps }: Schedule): Promise<Losses> {
     world.setPace(step.after, world.lies.areFilling ? FILLING_TICKS : undefined);
     await world.time.pass(step.after);
     if (world.violation !== undefined) break;
+    if (world.life?.isBusy !== true) world.copies.copy();
     act(world, step);
   }
   world.setPace(AFTERMATH_MS);

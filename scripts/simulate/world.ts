@@ -22,6 +22,7 @@ import {
   SILENCE,
 } from "./hostile/grammar.ts";
 import { Former, Lies, lieResponse } from "./hostile/lies.ts";
+import { CopyInvariants } from "./invariants/copies.ts";
 import { CountInvariants, countsChanges } from "./invariants/counts.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
 import { DeliveryInvariants } from "./invariants/deliveries.ts";
@@ -137,6 +138,7 @@ export class World implements Scene, Line, CommitHooks {
   readonly emptiness: EmptinessInvariants;
   readonly deliveries: DeliveryInvariants;
   readonly database: DatabaseInvariants;
+  readonly copies: CopyInvariants;
   violation: Violation | undefined;
   /** Failed passes of the pull, and holds that ever stood: what an operator was told. */
   readonly told = new Set<string>();
@@ -201,6 +203,7 @@ export class World implements Scene, Line, CommitHooks {
     this.statuses = new StatusInvariants(this);
     this.emptiness = new EmptinessInvariants(this);
     this.deliveries = new DeliveryInvariants(this);
+    this.copies = new CopyInvariants(this);
     this.database = new DatabaseInvariants(this);
   }
 
@@ -579,6 +582,7 @@ export class World implements Scene, Line, CommitHooks {
     }
     this.orders.onSent(sent);
     this.counts.onSent(sent);
+    this.copies.onSent(sent);
     this.discipline.onSent(sent);
     this.statuses.onSent(sent);
     if (route.kind === "updates") for (const change of this.races.splice(0)) change();

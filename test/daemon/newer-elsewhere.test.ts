@@ -49,8 +49,7 @@ async function setBackAfter({ scene }: Places, work: () => Promise<void>): Promi
   await scene.restart();
 }
 
-const holds = ({ scene }: Places) =>
-  scene.rows("SELECT area, reason, detail FROM holds WHERE reason <> 'unrestored'");
+const holds = ({ scene }: Places) => scene.rows("SELECT area, reason, detail FROM holds WHERE reason <> 'unrestored'");
 const heldFeeds = ({ scene }: Places) =>
   scene.rows<{ area: string }>("SELECT area FROM holds WHERE reason = 'unrestored'").map(({ area }) => area);
 
