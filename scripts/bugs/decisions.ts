@@ -556,7 +556,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/daemon/newer-elsewhere.test.ts",
     "a lost answer is forgotten where a copy has the place of the database, and the journal has no more",
-    { in: "settleUnnoted", find: "loseDelivery(store, isoTime(nowMs));", replace: "" },
+    { in: "settleOlder", find: "loseDelivery(store, at);", replace: "" },
     "src/daemon/suspect-database.ts",
   ),
   tested(

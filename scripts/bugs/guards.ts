@@ -63,8 +63,8 @@ const OF_FILES: readonly PlantedBug[] = [
 
 const OF_PROGRESS: readonly PlantedBug[] = [
   direct("note before a confirm", "how far it is stands nowhere before a confirm", STORE, [
-    "      this.progress?.save();\n",
-    "",
+    "this.files?.secure();\n      this.progress?.save();\n",
+    "this.files?.secure();",
   ]),
   direct("lost order", "an order that is gone is not behind", PROGRESS, [
     "return own.lacksRow === true || own.batches",
