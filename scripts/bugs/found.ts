@@ -1730,8 +1730,38 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/snapshot-errors.test.ts",
     "an order that has the words of an error among its fields is never stored",
-    { in: "readErrorIn", find: "isLasting &&", replace: "false &&" },
+    { in: "readErrorIn", find: "words === undefined || isOwn(order)", replace: "words === undefined" },
     "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
+    "test/updates/snapshot-errors.test.ts",
+    "an order that has lost its lines and reports an error is never judged",
+    { in: "isOrderItself", find: "attempts >= OWN_ERROR_TRIES", replace: "attempts < 0" },
+    "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
+    "test/updates/snapshot-errors.test.ts",
+    "an error that repeats the id of an order with lines is that order",
+    { in: "isOrderItself", find: ".lines.length === 0", replace: ".lines.length >= 0" },
+    "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
+    "test/updates/snapshot-errors.test.ts",
+    "the state of an error that repeats the id is that of the order",
+    { in: "readErrorIn", find: '=== "absent" ? "list" : "record"', replace: '=== "absent" ? "record" : "record"' },
+    "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
+    "test/statuses/status-own-error.test.ts",
+    "words of an error that an order had before refuse its status",
+    { of: "#isOwnWord", does: "return false;" },
+    "src/statuses/answered-status.ts",
+  ),
+  tested(
+    "test/statuses/status-own-error.test.ts",
+    "whatever words of an error an answer has, they are the order's own",
+    { in: "#isOwnWord", find: "stored.words === words", replace: "stored.words !== undefined" },
+    "src/statuses/answered-status.ts",
   ),
   tested(
     "test/feeds/former-rows.test.ts",

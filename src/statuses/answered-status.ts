@@ -113,7 +113,7 @@ export class AnsweredStatus {
     } catch (error) {
       return await this.#afterFailure(sent, error, counts, signal);
     }
-    const acceptance = readAcceptance(answer);
+    let acceptance = readAcceptance(answer);
     if (acceptance.kind === "html" || acceptance.kind === "cut") {
       const what = UNREADABLE_WORDS[acceptance.kind];
       const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
@@ -124,6 +124,9 @@ export class AnsweredStatus {
     const another = isSameName(shown, plan.status) ? undefined : shown;
     if (another !== undefined && this.#isStatus(sent, another, acceptance))
       return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
+    const isShown = shown !== undefined && another === undefined;
+    if (acceptance.kind === "error" && isShown && this.#isOwnWord(sent, acceptance.words))
+      acceptance = { kind: "accepted", ...(acceptance.root && { root: acceptance.root }) };
     if (acceptance.kind === "error") {
       // The text may be the order's own status, such as "failed", in a repeated order: a read decides.
       const words = client.hideSecrets(acceptance.words);
@@ -176,6 +179,14 @@ export class AnsweredStatus {
   #isStatus({ statusBefore }: Sent, shown: string, acceptance: Acceptance): boolean {
     if (acceptance.kind === "error") return acceptance.words.endsWith(`: ${shown}`);
     return isSameName(shown, statusBefore) || isStatusOfOrders(this.#context.store, shown);
+  }
+
+  /** Whether an error in an answer that shows the order in the new status was in the order before, such as a declined payment. */
+  #isOwnWord({ order, statusSent, statusBefore }: Sent, words: string): boolean {
+    if (isSameName(statusSent, statusBefore)) return false;
+    const body = this.#reader.payloadOf(order);
+    const stored = body === undefined ? undefined : readAcceptance({ contentType: "application/json", body });
+    return stored?.kind === "error" && stored.words === words;
   }
 
   /**

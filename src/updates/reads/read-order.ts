@@ -232,6 +232,13 @@ export class OrderReader {
     return undefined;
   }
 
+  /** The stored record of the order. */
+  payloadOf({ orderId }: ReadableOrder): Buffer | undefined {
+    const { store } = this.#context;
+    const mark = loadOrderMark(store, orderId);
+    return mark && Buffer.from(loadStoredOrder(store, mark.orderKey).payload, "utf8");
+  }
+
   /**
    * Statuses from the service that are not stored. To be called inside the transaction, because it may store one first.
    */

@@ -7,12 +7,19 @@ import { findRepeated, type JsonPath, resolvePath } from "../../answers/json-pat
 import type { Span } from "../../answers/json-text.ts";
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
+import { loadOrderMark, loadStoredOrder } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { readInTurns } from "../../pass/read-in-turns.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../../records/check-paths.ts";
-import { describeMiss, type OrderField, VALUE_FIELDS } from "../../records/order-mapping.ts";
+import {
+  describeMiss,
+  type OrderField,
+  readOrderValues,
+  readRecordId,
+  VALUE_FIELDS,
+} from "../../records/order-mapping.ts";
 import { readMendedInSlices } from "../../records/read-list.ts";
 import { type AnswerRecord, readRecordsInSlices } from "../../records/read-records.ts";
 import type { ServiceAnswer } from "../../service/client.ts";
@@ -109,8 +116,8 @@ async function readOrder(
   const found = resolvePath(body, root, rules.snapshotRoot);
   const words = readErrorIn(body, root, {
     order: found.state === "value" ? found.span : undefined,
-    isLasting: (order.attempts ?? 0) >= OWN_ERROR_TRIES,
-    rules,
+    lines: rules.snapshot.paths.lines,
+    isOwn: (span) => isOrderItself(store, rules, { body, span, ...order }),
   });
   const repeated = findRepeated(body, root, rules.snapshotRoot);
   const { orderId } = order;
@@ -143,19 +150,44 @@ async function readOrder(
 }
 
 /**
- * An error beside the order or in its place. The states and messages of the order itself are data of the shop; so are the words of a
- * declined payment, which stay in the order, unlike those of a service that is out of order.
+ * An error beside the order or in its place. Whatever the order itself says, such as the words of a declined payment, is data of the
+ * shop.
+ * @param isOwn whether the value at the snapshot's path is the order, and no error that names it
  */
 function readErrorIn(
   body: Buffer,
   root: Span,
-  { order, isLasting, rules }: { order: Span | undefined; isLasting: boolean; rules: OrderRules },
+  { order, lines, isOwn }: { order: Span | undefined; lines: JsonPath; isOwn: (order: Span) => boolean },
 ): string | undefined {
   const isWhole = order?.start === root.start && order.end === root.end;
   const beside = isWhole ? undefined : readErrorWords(body, root, "beside", order);
   if (beside !== undefined || order === undefined) return beside;
-  const fields = VALUE_FIELDS.filter((field) => hasValue(body, order, rules.snapshot.paths[field]));
-  return isLasting && fields.length * 2 > VALUE_FIELDS.length ? undefined : readErrorWords(body, order, "record");
+  // A state is that of the order only where the order is there.
+  const use = resolvePath(body, order, lines).state === "absent" ? "list" : "record";
+  const words = readErrorWords(body, order, use);
+  return words === undefined || isOwn(order) ? undefined : words;
+}
+
+/**
+ * Whether a record is the requested order, whatever it says of an error: it has its id and can be stored, with lines, or without them
+ * as the order was before. An error may repeat the id, and with it a state. If an order that has lost its lines and has most of its
+ * fields is answered so for half an hour, it is that order as well.
+ */
+function isOrderItself(
+  store: Store,
+  { snapshot }: OrderRules,
+  { body, span, orderId, attempts = 0 }: ReadableOrder & { body: Buffer; span: Span },
+): boolean {
+  const id = readRecordId(body, span, snapshot);
+  if ("reason" in id || id.orderId !== orderId) return false;
+  const fields = VALUE_FIELDS.filter((field) => hasValue(body, span, snapshot.paths[field]));
+  if (attempts >= OWN_ERROR_TRIES && fields.length * 2 > VALUE_FIELDS.length) return true;
+  const read = readOrderValues(body, span, snapshot);
+  if ("reason" in read) return false;
+  const { lines, status } = read.values;
+  if (lines.length > 0) return true;
+  const mark = loadOrderMark(store, orderId);
+  return status !== null && mark !== undefined && loadStoredOrder(store, mark.orderKey).lines.length === 0;
 }
 
 function hasValue(body: Buffer, order: Span, path: JsonPath): boolean {
