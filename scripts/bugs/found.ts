@@ -2004,4 +2004,46 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "saysLost", find: "TEXTS.noneBefore, TEXTS.noneFirst", replace: "TEXTS.noneBefore" },
     "src/service/outcome/partial-acceptance.ts",
   ),
+  tested(
+    "test/completeness/lost-values.test.ts",
+    "a number of pieces counts lines where all orders had one piece",
+    { in: "findUnexplained", find: "sums.explains(count) ? [] : [name]", replace: "[name]" },
+    "src/completeness/counted-lines.ts",
+  ),
+  tested(
+    "test/completeness/lost-values.test.ts",
+    "no number larger than that of the lines counts them",
+    { of: "findUnexplained", does: "return [];" },
+    "src/completeness/counted-lines.ts",
+  ),
+  tested(
+    "test/completeness/lost-values.test.ts",
+    "an order that has fewer lines than a number that may count them is held for more than an hour",
+    { in: "isHeldForLong", find: 'part === "count" ? COUNT_HELD_MS : SINGLE_HELD_MS', replace: "SINGLE_HELD_MS" },
+    "src/completeness/lost-values.ts",
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a total beside a batch that is a sum over its orders says that orders are missing",
+    { of: "isOfLines", does: "return false;" },
+    "src/completeness/plan-completeness.ts",
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a sum over the orders of a batch says nothing although it never was the count",
+    { in: "isOfLines", find: "(known?.apart ?? 0) < EQUAL_TIMES", replace: "known !== null" },
+    "src/completeness/plan-completeness.ts",
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a sum over the orders of a batch is the count of orders by its name",
+    { in: "mayCountSums", find: "&& !RECORDS_NAME.test(name)", replace: "" },
+    "src/completeness/metadata-fields.ts",
+  ),
+  tested(
+    "test/completeness/completeness.test.ts",
+    "a total beside a page of changes that is a sum over them says that changes are missing",
+    { in: "findLacks", find: "if (isOfLines(field, known)) return [];", replace: "" },
+    "src/completeness/plan-completeness.ts",
+  ),
 ];

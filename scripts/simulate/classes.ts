@@ -160,6 +160,7 @@ const HOSTILE_KINDS: Classes = {
   ],
   "times back": TIMES_BACK,
   "form leases": ["true", "false"],
+  "form own": ["lines", "pieces", "error"],
   "form pages": [2, 3],
   "form numbers": ["true", "false"],
   "form shared": ["zero", "ignore"],

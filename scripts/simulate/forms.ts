@@ -20,6 +20,7 @@ export interface Forms {
   readonly upperCase: boolean;
   readonly amounts: "number" | "string";
   readonly extra: "everywhere" | "snapshot";
+  readonly own: "none" | "lines" | "pieces" | "error";
   readonly shuffleKeys: boolean;
   readonly timestamps: "iso-z" | "iso-offset" | "iso-naive" | "iso-basic" | "dotted" | "unix" | "unix_ms";
   readonly precision: "min" | "s" | "ms" | "us";
@@ -215,6 +216,7 @@ export function chooseForms(random: Random): Forms {
     upperCase: chance(0.15),
     amounts: one("number", "string"),
     extra: one("everywhere", "everywhere", "snapshot"),
+    own: "none",
     shuffleKeys: chance(0.15),
     timestamps,
     precision,
@@ -306,6 +308,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       upperCaseIds: forms.upperCase,
       amounts: forms.amounts,
       extra: forms.extra,
+      own: forms.own,
       shuffleKeys: forms.shuffleKeys,
     },
     timestamps: forms.timestamps,

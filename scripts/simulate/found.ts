@@ -96,6 +96,7 @@ const FOUND: readonly Found[] = [
   { tag: 0xb4a2, shares: { usual: 0.01, hostile: 0 }, draw: rowFails },
   { tag: 0xb5c3, shares: { usual: 0.02, hostile: 0 }, draw: endpointFails },
   { tag: 0x5ab8, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutAtFirst(SAYS_BY_NAMES) },
+  { tag: 0x0ee1, shares: { usual: 0.08, hostile: 0.06 }, draw: ownProperty },
   { tag: 0x5ac9, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutOtherwise },
   { tag: 0x5ada, shares: { usual: 0.04, hostile: 0.06 }, draw: fewChanges },
   { tag: 0x5aeb, shares: { usual: 0.04, hostile: 0.06 }, draw: silentLimit },
@@ -113,6 +114,11 @@ export function drawFound(seed: number, world: WorldKind, forms: Forms): Require
     all.first.push(...(drawn.first ?? []));
   }
   return all;
+}
+
+/** Orders have a property that reads like a number of lines, or like an error of the answer. */
+function ownProperty(random: Random, forms: Forms): Added {
+  return { forms: { ...forms, own: pickOne(random, ["lines", "pieces", "error"]) }, steps: [] };
 }
 
 /** A record that the service does not accept is reported beside the others, in the usual form of the answers. */

@@ -1,8 +1,10 @@
 /*
  * Records may contain the number of their lines, such as `"items_count": 3`. The configuration does not name this
- * member: it is one whose name may mean a count, and which was equal to the number of lines in all former orders. Pure.
+ * member: it is one whose name may mean a count, and which was equal to the number of lines in all former orders. A number
+ * that is a sum over the lines which are there, such as that of the pieces, counts no missing ones. Pure.
  */
 import type { OrderMapping, OrderValues } from "../records/order-mapping.ts";
+import { LineSums } from "./line-sums.ts";
 
 interface Counted {
   values: Pick<OrderValues, "lines">;
@@ -53,8 +55,17 @@ function memberOf(place: unknown, step: string | number): unknown {
 
 /** Whether a record may count more lines than it contains. */
 export function lacksCounted(record: Counted): boolean {
-  const read = readCounts(record);
-  return read !== undefined && [...read.counts.values()].some((count) => count > read.size);
+  return findUnexplained(record).length > 0;
+}
+
+/** The names of numbers that are larger than the number of lines, and no sum over them. */
+function findUnexplained(record: Counted): string[] {
+  const { counts, size } = readCounts(record) ?? { counts: [], size: 0 };
+  const larger = [...counts].filter(([, count]) => count > size);
+  if (larger.length === 0) return [];
+  const sums = new LineSums();
+  for (const line of record.values.lines) sums.add(line);
+  return larger.flatMap(([name, count]) => (sums.explains(count) ? [] : [name]));
 }
 
 /**
@@ -71,14 +82,13 @@ export function countsLines(record: Counted): boolean {
  * @param former texts of stored orders; those without the list are ignored
  */
 export function isCounted(record: Counted, former: readonly { isOwn: number; text: string }[]): boolean {
-  const read = readCounts(record);
-  if (read === undefined) return false;
+  const unexplained = findUnexplained(record);
+  if (unexplained.length === 0) return false;
   const others = former.flatMap(({ isOwn, text }) => {
     const other = readCounts({ text, mapping: record.mapping });
     return other === undefined ? [] : [{ ...other, isOwn }];
   });
-  return [...read.counts].some(([name, count]) => {
-    if (count <= read.size) return false;
+  return unexplained.some((name) => {
     const counting = others.filter((other) => other.counts.has(name));
     const isAlike = counting.every((other) => other.counts.get(name) === other.size);
     // A number that is the same in all orders may mean anything, unless its name contains `count`.

@@ -12,12 +12,15 @@ import { findLostWords } from "../service/outcome/partial-acceptance.ts";
 import { isNothing } from "../service/outcome/reported-errors.ts";
 import { NAMES, TEXTS } from "../service/outcome/vocabulary.ts";
 import { readBesideEmpty } from "./empty-form.ts";
+import { sumsOf } from "./line-sums.ts";
 import { placeIn, totalsOf } from "./list-totals.ts";
 import {
   COUNT_NAME,
   type ListMetadata,
   type MetadataField,
+  mayBeTotal,
   mayCountLines,
+  mayCountSums,
   NO_METADATA,
   PAGES_NAME,
   PART_FLAG,
@@ -49,6 +52,8 @@ const NAMED_MAX = 10_000;
 const NUMBERS_MAX = 30;
 /** The largest batch that is examined for numbers of lines: such a number is known from smaller batches before. */
 const EXPLAINED_MAX = 1_000;
+/** The same for sums over their lines alone. */
+const SUMMED_MAX = 10_000;
 
 /** For these, `false` does. */
 const WHOLE_FLAG = /^(?:is)?(?:complete|whole|полный)$/;
@@ -137,9 +142,16 @@ export function* readMetadataInSlices(
   const all = [...fields, ...numbers];
   const mayBeLines = (field: MetadataField) => size > 0 && (field.count ?? 0) > size && mayCountLines(field);
   const totals = size <= EXPLAINED_MAX && all.some(mayBeLines) ? yield* totalsOf(bytes, root, list) : new Set<number>();
-  const explained = all.map((field) =>
-    totals.has(field.count ?? 0) && mayCountLines(field) ? { ...field, isExplained: true as const } : field,
-  );
+  // What the head counts are records.
+  const mayBeSum = (field: MetadataField) =>
+    size > 0 && (field.count ?? 0) >= size && mayCountSums(field) && !head.includes(field);
+  const sums = size <= SUMMED_MAX && all.some(mayBeSum) ? yield* sumsOf(bytes, root, { list, mapping }) : undefined;
+  const explained = all.map((field) => {
+    const { count = 0 } = field;
+    const isSum = mayBeSum(field) && (sums?.explains(count) || (mayBeTotal(field) && sums?.isTotal(count)));
+    const isTotal = totals.has(count) && mayCountLines(field);
+    return isTotal || isSum ? { ...field, isExplained: true as const } : field;
+  });
   return { fields: explained, size, ids, ...besideEmpty };
 }
 

@@ -26,6 +26,11 @@ const SINGLE_FORMER_MIN = 5;
 export const HELD_MS = 24 * 3_600_000;
 /** The same for a single value: answers of another kind than the former ones may never have it. */
 const SINGLE_HELD_MS = 3_600_000;
+/**
+ * The same where the record counts more lines than it has: what its number means is a guess. With the time to the next read of the
+ * order it is less than an hour.
+ */
+const COUNT_HELD_MS = 25 * 60_000;
 
 const MAIN_PARTS = ["status", "lines"] as const;
 /** Values of lines with an article. */
@@ -186,7 +191,7 @@ export function isHeldForLong(
   { kind, part, orderId }: { kind: string; part: LostPart; orderId: string },
   now: MachineTime,
 ): boolean {
-  const heldMs = part === "status" || part === "lines" ? HELD_MS : SINGLE_HELD_MS;
+  const heldMs = part === "status" || part === "lines" ? HELD_MS : part === "count" ? COUNT_HELD_MS : SINGLE_HELD_MS;
   const sql = `SELECT first_seen_at AS at, first_seen_ms AS machineMs FROM quarantine INDEXED BY quarantine_record
     WHERE kind = ? AND coalesce(reference, '') = ? AND state = 'held'`;
   return store

@@ -30,9 +30,7 @@ export interface MetadataField {
   turn?: readonly [name: string, value: string, last?: number];
   /** The page that it refers to exists, and could not be read. */
   isMissing?: true;
-  /**
-   * For a number or a count of items: it equals the number of all lines of the records, or the sum of their quantities.
-   */
+  /** For a number or a count: it equals a sum over the lines of the records, such as their number or that of all pieces. */
   isExplained?: true;
 }
 
@@ -64,6 +62,8 @@ const SIZE_NAME =
 const REST_NAME = /waiting|pending|remaining|left|осталось/;
 /** They may also count the lines of the records. */
 const LINES_NAME = /items?|rows?/;
+/** They name what they count. */
+const RECORDS_NAME = /order|update|change|record/;
 /** They count all pages, or name the last one. */
 export const PAGES_NAME =
   /^(?:(?:num|number(?:of)?|count|total(?:of)?)?(?:pages|parts)(?:count|total)?|(?:pages?|parts?)count|lastpage|of|(?:всего)?(?:страниц|частей))$/;
@@ -134,6 +134,17 @@ export function isRest({ place }: MetadataField): boolean {
 
 export function mayCountLines({ kind, place }: MetadataField): boolean {
   return kind === "number" || (kind === "count" && LINES_NAME.test(lastName(place)));
+}
+
+/** A count of unnamed things: it may be a sum over the lines of the records. */
+export function mayCountSums({ kind, place }: MetadataField): boolean {
+  const name = lastName(place);
+  return kind === "count" && !PAGES_NAME.test(name) && !REST_NAME.test(name) && !RECORDS_NAME.test(name);
+}
+
+/** Such a name may also be that of a sum of money. */
+export function mayBeTotal({ place }: MetadataField): boolean {
+  return TOTAL_NAME.test(lastName(place));
 }
 
 export function lastName(place: string): string {

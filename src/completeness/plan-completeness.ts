@@ -31,6 +31,8 @@ interface KnownField {
    * was not.
    */
   equal?: number;
+  /** For a count: in how many of these it was no sum over the lines of the records, up to three. */
+  apart?: number;
   /** It states that a batch is incomplete: a person may confirm that it has no meaning. */
   isShort?: true;
   /** For a number without a known name: up to two different values at which it was equal to the number of records. */
@@ -145,15 +147,27 @@ function countsRecords(field: MetadataField, known: KnownField | undefined, size
   if (field.kind === "number")
     return field.isExplained !== true && equal === UNNAMED_EQUAL_TIMES && known?.sizes?.length === 2;
   if (field.kind !== "count" || isPages(field)) return false;
+  if (isOfLines(field, known)) return false;
   if (isLearned(known)) return true;
-  if (equal === 0 || isRest(field) || field.isExplained === true) return false;
+  if (equal === 0 || isRest(field)) return false;
   const { count = 0 } = field;
   return equal !== undefined || count < FAR_LARGER_MIN || count < FAR_LARGER_TIMES * size;
 }
 
-/** Whether a count was equal to the number of records in enough batches, and in all of them. */
+/** Whether a number may count lines or pieces: it is a sum over those that are there, as it was before. */
+function isOfLines(field: MetadataField, known: KnownField | undefined): boolean {
+  return field.isExplained === true && (known?.apart ?? 0) < EQUAL_TIMES;
+}
+
+/** The same with a number that was equal to that of the records, and no such sum. */
+function withApart(known: KnownField, { count, isExplained }: MetadataField, size: number): KnownField {
+  const { apart = 0 } = known;
+  return count === size && isExplained !== true && apart < EQUAL_TIMES ? { ...known, apart: apart + 1 } : known;
+}
+
+/** Whether a count was equal to the number of records in enough batches, and in all of them, and can count nothing else. */
 function isLearned(known: KnownField | undefined): boolean {
-  return (known?.equal ?? 0) >= EQUAL_TIMES;
+  return (known?.equal ?? 0) >= EQUAL_TIMES && (known?.apart ?? 0) >= EQUAL_TIMES;
 }
 
 /**
@@ -233,12 +247,14 @@ export interface Lack {
 export function findLacks(learned: LearnedMetadata, { fields, size }: ListMetadata): readonly Lack[] {
   return fields.flatMap((field) => {
     const key = keyOf(field);
-    const { state, equal } = learned.known[key] ?? {};
+    const known = learned.known[key];
+    const { state, equal } = known ?? {};
     const count = field.count ?? 0;
     const saysMore = field.says && (isPartFlag(field) || field.kind === "more" || isRestLink(field));
     const atLeast = saysMore ? size + 1 : isPages(field) ? (count - 1) * size + 1 : count;
     const isCountOnly = field.kind === "number" || isPageNumber(field);
     if (size === 0 || isCountOnly || state === "free" || equal === 0 || atLeast <= size) return [];
+    if (isOfLines(field, known)) return [];
     const isKnown = (equal ?? 0) > 0 || (field.kind === "more" && state === "falls");
     return [{ key, atLeast, isTrusted: isKnown || isPartFlag(field) }];
   });
@@ -254,9 +270,11 @@ export function learnWhole(learned: LearnedMetadata, { fields, size }: ListMetad
       continue;
     const known = next.known[keyOf(field)] ?? { state: "new" };
     const equal = !isLink && field.count === (isPages(field) ? 1 : size) ? 1 : 0;
-    const isNews = known.equal === undefined || (equal === 0 && known.equal > 0);
+    if (equal === 0 && isOfLines(field, known)) continue;
+    const counted = isLink || isPages(field) ? known : withApart(known, field, size);
+    const isNews = known.equal === undefined || (equal === 0 && known.equal > 0) || counted !== known;
     const isRoom = next.known[keyOf(field)] !== undefined || Object.keys(next.known).length < KNOWN_MAX;
-    if (isNews && isRoom) next = withKnown(next, field, { ...known, equal });
+    if (isNews && isRoom) next = withKnown(next, field, { ...counted, equal: known.equal === 0 ? 0 : equal });
   }
   return next;
 }
@@ -306,8 +324,12 @@ export function learnSizes(learned: LearnedMetadata, answer: ListMetadata): Lear
     if (known === undefined) continue;
     if (short.includes(field)) {
       if (known.isShort !== true) next = withKnown(next, field, { ...known, isShort: true });
-    } else if (isCount(field) && known.equal !== 0 && (known.equal ?? 0) < EQUAL_TIMES) {
-      next = withKnown(next, field, { ...known, equal: field.count === answer.size ? (known.equal ?? 0) + 1 : 0 });
+    } else if (isCount(field) && known.equal !== 0) {
+      const counted = withApart(known, field, answer.size);
+      const { equal = 0 } = known;
+      if (equal < EQUAL_TIMES)
+        next = withKnown(next, field, { ...counted, equal: field.count === answer.size ? equal + 1 : 0 });
+      else if (counted !== known) next = withKnown(next, field, counted);
     }
   }
   return next;

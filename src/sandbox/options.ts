@@ -104,6 +104,11 @@ const SHAPE = group({
   amounts: z.enum(["number", "string"]).default("number"),
   /** Properties such as `customer` and `comment`: in every record, or only in the snapshot. */
   extra: z.enum(["everywhere", "snapshot"]).default("everywhere"),
+  /**
+   * A property of each order: the number of its lines or of its pieces (`items_count`), or the words of a declined
+   * payment (`error_message`).
+   */
+  own: z.enum(["none", "lines", "pieces", "error"]).default("none"),
   /** Writes the properties of each record in a different order every time. */
   shuffleKeys: z.boolean().default(false),
 });

@@ -48,6 +48,14 @@ function timestampText(version: OrderVersion, options: SandboxOptions): string |
   return version.timestampText === undefined ? writeTimestamp(version.timestampUs, options) : version.timestampText;
 }
 
+function ownOf(lines: readonly OrderLine[], { shape: { own } }: SandboxOptions): (readonly [Name, string])[] {
+  if (own === "none") return [];
+  if (own === "error") return [["error_message", JSON.stringify("Card declined")]];
+  // Goods sold by weight are one piece each.
+  const pieces = lines.map(({ quantity }) => (/^\d+$/.test(quantity) ? Number(quantity) : 1));
+  return [["items_count", String(own === "lines" ? lines.length : pieces.reduce((sum, each) => sum + each, 0))]];
+}
+
 export interface OrderTextOptions {
   readonly options: SandboxOptions;
   /** The version to write; by default the newest. */
@@ -76,6 +84,7 @@ export function orderText(order: StoredOrder, settings: OrderTextOptions): strin
       [names.currency, JSON.stringify(content.currency)],
       [names.total, amount(content.total, options)],
       ...extra,
+      ...ownOf(content.lines, options),
       [names.items, linesText(content.lines, options)],
     ],
     settings.shuffle,

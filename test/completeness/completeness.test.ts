@@ -239,3 +239,39 @@ describe("records that hold nothing", () => {
     expect(learned.emptySince).toMatchObject({ any: "batch 0", "batch 99": "batch 99" });
   });
 });
+
+describe("a count beside a page of changes", () => {
+  const change = (n: number, ...quantities: unknown[]) => ({
+    ...order(n),
+    lines: quantities.map((quantity, index) => ({ sku: `A-${index}`, quantity })),
+  });
+  const ONE = { orders: [change(1, 1)], total: 1 };
+  const lacks = (before: object[], answer: object) =>
+    findLacks(
+      before.reduce<LearnedMetadata>((known, each) => learnWhole(known, metadataOf(each)), NOTHING_LEARNED),
+      metadataOf(answer),
+    ).map(({ key }) => key);
+
+  it.each<[string, object[], object, string[]]>([
+    ["is that of its pieces", [ONE, ONE], { orders: [change(1, 3)], total: 3 }, []],
+    ["is that of its pieces, as texts", [ONE], { orders: [change(1, "1.000", "1,00")], count: "2" }, []],
+    ["is that of its lines", [ONE], { orders: [change(1, 2, 9)], total: 2 }, []],
+    ["is no sum over them", [ONE], { orders: [change(1, 2)], total: 3 }, ["count total"]],
+    ["is one more than its lines", [ONE], { orders: [change(1, 2, 2)], total: 3 }, ["count total"]],
+    ["names what it counts", [ONE], { orders: [change(1, 3)], orders_count: 3 }, ["count orders_count"]],
+    [
+      "was that of changes with more lines",
+      [1, 2, 3].map((n) => ({ orders: [change(n, 2, 2)], total: 1 })),
+      { orders: [change(1, 3)], total: 3 },
+      ["count total"],
+    ],
+    ["is that of changes without lines", [ONE], { orders: [order(1)], total: 2 }, ["count total"]],
+  ])("%s", (_, before, answer, expected) => {
+    expect(lacks(before, answer)).toEqual(expected);
+  });
+
+  it("is not learned from where it is that of pieces", () => {
+    const learned = learnWhole(NOTHING_LEARNED, metadataOf({ orders: [change(1, 3)], total: 3 }));
+    expect(findLacks(learned, metadataOf({ orders: [order(1)], total: 2 }))).toHaveLength(1);
+  });
+});

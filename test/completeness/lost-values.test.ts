@@ -507,3 +507,77 @@ describe("what nearly every former order has", () => {
     expect(others.map((other) => test.statusOf(other).revision)).toEqual(others.map(() => 1));
   });
 });
+
+describe("a number beside the lines", () => {
+  const line = (quantity: string, n = 0) => ({ sku: `A-${n}`, quantity, price: "10.00" });
+  const NAMES = ["items_count", "item_count", "count", "products_count", "goods_count"];
+  const saying = (literal: string) => Object.fromEntries(NAMES.map((name) => [name, literal]));
+
+  /** Orders of one piece each, unless `pieces` says otherwise. */
+  async function startOfPieces(pieces: readonly string[] = Array.from({ length: 12 }, () => "1")): Promise<Followed> {
+    const test = await startFollowed(0);
+    const { service } = test.sandbox;
+    test.ids.push(...pieces.map((each) => service.createOrder({ lines: [line(each)], extra: saying(each) })));
+    await test.run("orders");
+    test.clock.advance(60_000);
+    return test;
+  }
+  const held = ({ rows }: Followed) => rows("SELECT reference FROM quarantine WHERE state = 'held'");
+
+  itSome(2)<[string, string[], string]>([
+    ["of one line", ["3"], "3"],
+    ["of two lines, as a text", ["3", "4"], '"7"'],
+    ["with decimals", ["2.000", "1.00"], "3"],
+    ["of goods sold by weight, rounded", ["2", "0.750"], "3"],
+    ["of goods sold by weight, each as one piece", ["0.250", "0.250", "0.250"], "3"],
+    ["of a weight, as one piece", ["0.750"], "1"],
+  ])("counts the pieces, and hides no order: %s", async (_, quantities, literal) => {
+    const test = await startOfPieces();
+    const [id] = test.ids as [string];
+    const lines = quantities.map(line);
+    const fresh = test.sandbox.service.createOrder({ lines, extra: saying(literal) });
+    await test.run("orders");
+    test.change(id, { lines, extra: saying(literal) });
+    await test.poll();
+    expect(held(test)).toEqual([]);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const each of [fresh, id])
+      expect(test.rows("SELECT quantity FROM order_lines WHERE order_id = ?", each)).toHaveLength(lines.length);
+    expect(test.statusOf(id)).toMatchObject({ revision: 2 });
+  });
+
+  itWhole("counts the pieces from the first order on", async () => {
+    const test = await startOfPieces(["2", "1", "1", "5", "1", "1"]);
+    expect(held(test)).toEqual([]);
+    expect(test.rows("SELECT order_id FROM orders")).toHaveLength(6);
+  });
+
+  itSome(1)<[string, string, string]>([
+    ["one more piece", "3", "1"],
+    ["the lines and the delivery", "2", "1"],
+    ["fewer pieces", "3", "2"],
+  ])(
+    "that no sum explains is that of lines, for less than an hour where no other order proves it: %s",
+    async (...of) => {
+      const [, literal, quantity] = of;
+      const test = await startOfPieces();
+      const fresh = test.sandbox.service.createOrder({ lines: [line(quantity)], extra: saying(literal) });
+      await test.run("orders");
+      for (let polls = 0; polls < 20; polls++) await test.poll();
+      expect(stateOf(test, fresh)).toBeUndefined();
+      expect(held(test)).not.toEqual([]);
+      for (let polls = 0; polls < 38; polls++) await test.poll();
+      expect(stateOf(test, fresh)).toBeDefined();
+      expect(held(test)).toEqual([]);
+    },
+  );
+
+  itWhole("that no sum explains hides a change for less than an hour", async () => {
+    const test = await startOfPieces();
+    const [id] = test.ids as [string];
+    test.change(id, { status: "paid", lines: [line("1")], extra: saying("4") });
+    for (let polls = 0; polls < 58; polls++) await test.poll();
+    expect(test.statusOf(id).status).toBe("paid");
+    expect(held(test)).toEqual([]);
+  });
+});

@@ -42,6 +42,12 @@ async function start(beside: (ids: readonly string[]) => object = () => ({}), fo
   return { t, serve, poll, isConfirmed, orderCount };
 }
 
+interface Sums {
+  pieces: number;
+  lines: number;
+  money: number;
+}
+
 const NOT_WHOLE = { code: "answer_shape", message: expect.stringContaining("holds more than") };
 
 describe("a number that was that of the records of every batch", () => {
@@ -209,6 +215,51 @@ describe("a count beside the first batches", () => {
     expect(isConfirmed("b-first")).toBe(true);
   });
 
+  itSome(1)<[string, (orders: Sums) => object]>([
+    ["the pieces", ({ pieces }) => ({ total: pieces })],
+    ["the pieces, under a name that counts the list", ({ pieces }) => ({ count: pieces })],
+    ["the pieces, as a text in an envelope", ({ pieces }) => ({ meta: { count: String(pieces) } })],
+    ["the lines", ({ lines }) => ({ total: lines })],
+    ["the money", ({ money }) => ({ total: money })],
+  ])("holds no batch where it is a sum over the orders, after many with one piece: %s", async (_, beside) => {
+    const { t, serve, poll, isConfirmed } = await start(undefined, 0);
+    const { service } = t.sandbox;
+    const create = (...quantities: number[]) =>
+      service.createOrder({
+        lines: quantities.map((quantity) => ({ sku: "A", quantity: String(quantity), price: "2" })),
+        total: String(2 * quantities.reduce((sum, each) => sum + each, 0)),
+      });
+    for (let batch = 0; batch < 5; batch++) {
+      const money = beside({ pieces: 1, lines: 1, money: 2 });
+      serve(`b-${batch}`, [create(1)], money);
+      expect((await poll()).error).toBeNull();
+    }
+    serve("b-many", [create(3, 4), create(2)], beside({ pieces: 9, lines: 3, money: 18 }));
+    expect((await poll()).error).toBeNull();
+    serve("b-weighed", [create(3), create(2.5)], beside({ pieces: 6, lines: 2, money: 11 }));
+    expect((await poll()).error).toBeNull();
+    expect([isConfirmed("b-many"), isConfirmed("b-weighed")]).toEqual([true, true]);
+  });
+
+  itWhole.each([
+    ["it is no sum over the orders", { total: 4 }, 1],
+    ["its name says what it counts", { orders_total: 9 }, 1],
+    ["it was that of orders with more lines before", { total: 9 }, 3],
+  ])("holds a batch that lacks orders after batches with one piece where %s", async (_, more, lines) => {
+    const [name] = Object.keys(more) as [string];
+    const { t, serve, poll } = await start(undefined, 0);
+    const create = (quantity: string, size = 1) =>
+      t.sandbox.service.createOrder({
+        lines: Array.from({ length: size }, () => ({ sku: "A", quantity, price: "2" })),
+      });
+    for (let batch = 0; batch < 5; batch++) {
+      serve(`b-${batch}`, [create("1", lines)], { [name]: 1 });
+      expect((await poll()).error).toBeNull();
+    }
+    serve("b-short", [create("7"), create("2")], more);
+    for (let polls = 0; polls < 3; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+  });
+
   itWhole("holds nothing where a confirm names the orders that came", async () => {
     const t = await startTestBridge({ sandbox: { options: { handOut: "repeat", confirmForm: "order_ids" } } });
     const records = createOrders(t, 2).map((id) => t.sandbox.service.newestText(id));
@@ -222,13 +273,13 @@ describe("a count beside the first batches", () => {
   itWhole("counts all that waits where it moves, and holds nothing from then on", async () => {
     const { t, serve, poll, isConfirmed } = await start(undefined, 0);
     const ids = createOrders(t, 4);
-    for (const total of [7, 8, 9]) {
+    for (const total of [30, 31, 32]) {
       serve("b-first", ids, { total });
       expect((await poll()).error).toMatchObject(NOT_WHOLE);
     }
-    serve("b-first", ids, { total: 10 });
+    serve("b-first", ids, { total: 33 });
     expect((await poll()).error).toBeNull();
-    serve("b-next", createOrders(t, 4), { total: 6 });
+    serve("b-next", createOrders(t, 4), { total: 29 });
     expect((await poll()).error).toBeNull();
     expect([isConfirmed("b-first"), isConfirmed("b-next")]).toEqual([true, true]);
   });
