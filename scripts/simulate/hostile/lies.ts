@@ -19,6 +19,13 @@ import {
   OTHERWISE,
 } from "./grammar.ts";
 
+const ERROR_BESIDE = '{"error":"database is down",';
+
+/** The order that such an answer is where it wraps nothing around the order: its own error is one of its fields. */
+export function withoutError(payload: string): string {
+  return payload.startsWith(ERROR_BESIDE) ? `{${payload.slice(ERROR_BESIDE.length)}` : payload;
+}
+
 export const PAGE =
   "<!doctype html><html><head><title>502</title></head><body>The site is being updated.</body></html>";
 /** More than the configuration of these lives lets an answer have. */
@@ -331,9 +338,7 @@ function bodyOf(lie: Lie, base: Buffer, scene: Scene): Buffer {
       return base;
     case "error beside":
       return Buffer.from(
-        text.startsWith("{")
-          ? `{"error":"database is down",${text.slice(1)}`.replace(",}", "}")
-          : '{"error":"database is down"}',
+        text.startsWith("{") ? `${ERROR_BESIDE}${text.slice(1)}`.replace(",}", "}") : '{"error":"database is down"}',
       );
     case "error beside nothing":
       return Buffer.from(`{"error":"database is down",${emptyRight(lie.on, forms)}}`);

@@ -5,6 +5,7 @@ import { hash } from "node:crypto";
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import { REQUESTED } from "../deeds.ts";
 import { isUnsafe, namesOneBatch } from "../forms.ts";
+import { withoutError } from "../hostile/lies.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
 import type { Versions } from "../versions.ts";
@@ -236,7 +237,7 @@ export class OrderInvariants {
     const hadStatus = (each: unknown) => versions.hadStatus(id, each);
     const isAlone = (whole: readonly string[]) => isStatusAlone(payload, whole, hadStatus);
     if (versions.hadStatus(id, "cancelled") && (isAlone(served) || isAlone([this.#whole.get(id) ?? payload]))) return;
-    if (!served.includes(payload) && !versions.isOfLost(payload)) {
+    if (!served.includes(withoutError(payload)) && !versions.isOfLost(payload)) {
       return fail(3, `order ${id} is stored with a payload that was never served`);
     }
     this.#whole.set(id, payload);
