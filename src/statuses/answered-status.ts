@@ -113,20 +113,20 @@ export class AnsweredStatus {
     } catch (error) {
       return await this.#afterFailure(sent, error, counts, signal);
     }
-    let acceptance = readAcceptance(answer);
-    if (acceptance.kind === "html" || acceptance.kind === "cut") {
-      const what = UNREADABLE_WORDS[acceptance.kind];
+    const found = readAcceptance(answer);
+    if (found.kind === "html" || found.kind === "cut") {
+      const what = UNREADABLE_WORDS[found.kind];
       const error = new BridgeError("answer_unreadable", m.statuses.answeredWith({ method, path: plan.path, what }));
       return await this.resolve(sent, error, counts, signal);
     }
-    const { body, root } = acceptance.answer;
+    const { body, root } = found.answer;
     const shown = root && this.#reader.statusIn(sent.order, { body, root });
     const another = isSameName(shown, plan.status) ? undefined : shown;
-    if (another !== undefined && this.#isStatus(sent, another, acceptance))
-      return await this.#resolveShown(sent, { answer, acceptance, shown: another }, counts, signal);
-    const isShown = shown !== undefined && another === undefined;
-    if (acceptance.kind === "error" && isShown && this.#isOwnWord(sent, acceptance.words))
-      acceptance = { kind: "accepted", ...(acceptance.root && { root: acceptance.root }) };
+    if (another !== undefined && this.#isStatus(sent, another, found))
+      return await this.#resolveShown(sent, { answer, acceptance: found, shown: another }, counts, signal);
+    const isOwn =
+      found.kind === "error" && shown !== undefined && another === undefined && this.#isOwnWord(sent, found.words);
+    const acceptance = isOwn ? ({ kind: "accepted", answer: found.answer } satisfies Acceptance) : found;
     if (acceptance.kind === "error") {
       // The text may be the order's own status, such as "failed", in a repeated order: a read decides.
       const words = client.hideSecrets(acceptance.words);
