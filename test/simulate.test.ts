@@ -60,6 +60,7 @@ function drawnBy(step: Step): string[] {
   }
   if (step.do === "value") names.push(`value: ${step.value}`, `value in: ${step.field}`);
   if (step.do === "clock") names.push(`clock: ${Math.abs(step.ms) >= YEAR_MS ? "years" : "hours"}`);
+  if (step.do === "times back") names.push(`times back: ${step.minutes}`);
   if (step.do === "person" || step.do === "reload" || step.do === "odd status") names.push(`${step.do}: ${step.what}`);
   return names;
 }
