@@ -6,7 +6,7 @@ import { FEED_NAMES, type FeedName } from "../config/feed-names.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { showConfig } from "../config/show.ts";
 import { LateOrders } from "../confirm/late-orders.ts";
-import { compileFeed, type FeedRules } from "../feeds/feed.ts";
+import { compileFeed, type FeedRules, linkFeeds } from "../feeds/feed.ts";
 import { PushImports } from "../feeds/push-imports.ts";
 import { m } from "../messages/messages.ts";
 import type { RunMirror } from "../mirror/run-mirror.ts";
@@ -193,10 +193,9 @@ export function orderRulesOf({ config, written }: LoadedConfig): OrderRules {
 
 /** The feeds that are switched on, in the order in which a backlog is sent. */
 export function feedRulesOf({ config }: LoadedConfig): Map<FeedName, FeedRules> {
-  return new Map(
-    FEED_NAMES.flatMap((name) => {
-      const feed = config.imports[name];
-      return feed.path === null ? [] : [[name, compileFeed(name, { ...feed, path: feed.path })] as const];
-    }),
-  );
+  const feeds = FEED_NAMES.flatMap((name) => {
+    const feed = config.imports[name];
+    return feed.path === null ? [] : [compileFeed(name, { ...feed, path: feed.path })];
+  });
+  return new Map(linkFeeds(feeds).map((rules) => [rules.name, rules]));
 }

@@ -345,6 +345,7 @@ export const feeds = sqliteTable("feeds", {
   doubtSince: text("doubt_since"),
   openTables: integer("open_tables").notNull().default(0),
   fileState: text("file_state"),
+  articlesOf: text("articles_of"),
 });
 
 /** The values of a feed's key columns, in their order; unused parts are empty. */
@@ -416,6 +417,7 @@ export const feedOutbox = sqliteTable("feed_outbox", {
   droppedAt: text("dropped_at"),
   denied: flag("denied").notNull().default(false),
   probed: integer().notNull().default(0),
+  again: integer().notNull().default(0),
 });
 
 export const feedSent = sqliteTable(
@@ -428,6 +430,7 @@ export const feedSent = sqliteTable(
     gone: flag("gone").notNull().default(false),
     live: flag("live").notNull().default(true),
     epoch: integer().notNull().default(0),
+    article: text(),
   },
   (table) => [primaryKey({ columns: [table.feedId, table.k0, table.k1, table.k2, table.k3] })],
 );

@@ -13,6 +13,7 @@ import { m } from "../messages/messages.ts";
 import { BridgeError, isMachineFault } from "../platform/errors.ts";
 import { type TroubleOf, Troubles } from "../platform/troubles.ts";
 import { foreignJournalError, journalSince } from "./file/foreign-journal.ts";
+import { addFoldArticle } from "./fold-article.ts";
 import type { ProgressCheck } from "./log/progress-check.ts";
 import type { MigrationReport } from "./migrate.ts";
 import { addSameName } from "./same-name.ts";
@@ -73,6 +74,7 @@ export class Store extends Statements {
   ) {
     super(db);
     addSameName(db);
+    addFoldArticle(db);
     this.path = file;
     this.migrated = migrated;
     this.isMixed = isMixed;

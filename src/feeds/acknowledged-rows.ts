@@ -84,6 +84,21 @@ export function loadFeedsOfPath(store: Store, path: string): FeedName[] {
   return store.prepare<FeedName>("SELECT name FROM feeds WHERE address ->> 0 = ?").pluck().all(path);
 }
 
+/** The next acknowledged keys after a key, including deleted ones. */
+export function loadSentKeys(
+  store: Store,
+  rules: FeedRules,
+  { after, limit }: { after: readonly string[] | undefined; limit: number },
+): string[][] {
+  return store
+    .prepare<string[]>(
+      `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${after === undefined ? ">=" : ">"} (?, ?, ?, ?)
+       ORDER BY k0, k1, k2, k3 LIMIT ?`,
+    )
+    .raw(true)
+    .all(rules.feedId, ...paddedKey(after ?? []), limit);
+}
+
 /** Marks the next invalid acknowledgements after a key. Returns the last key examined; undefined once all are marked. */
 export function markInvalidated(
   store: Store,
@@ -91,14 +106,7 @@ export function markInvalidated(
   step: { since: string; after: readonly string[] | undefined; limit: number },
 ): string[] | undefined {
   const after = paddedKey(step.after ?? []);
-  const keys = store
-    .prepare<string[]>(
-      `SELECT k0, k1, k2, k3 FROM feed_sent WHERE feed_id = ? AND (k0, k1, k2, k3) ${step.after === undefined ? ">=" : ">"} (?, ?, ?, ?)
-       ORDER BY k0, k1, k2, k3 LIMIT ?`,
-    )
-    .raw(true)
-    .all(rules.feedId, ...after, step.limit);
-  const last = keys.at(-1);
+  const last = loadSentKeys(store, rules, step).at(-1);
   if (last === undefined) {
     store
       .prepare("UPDATE feeds SET doubt_since = NULL WHERE feed_id = ? AND doubt_since = ?")

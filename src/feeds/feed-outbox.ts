@@ -14,6 +14,7 @@ import { INVALID_EPOCH, type KeyParts, keyOf, type Numbers, paddedKey, sameKey }
 import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
+import { repeatOfNew, storedArticle } from "./repeated-rows.ts";
 
 /**
  * `droppedAt`: when it went to zero or away; null where the site did not sell it then. `parent`: key of the row that must be on the
@@ -267,24 +268,28 @@ export function saveAcknowledged(
     before === null || record === null ? [] : [{ before, record, sentAt, live }],
   );
   if (replaced.length > 0) leaveReplaced(store, rules, replaced, at);
+  repeatOfNew(store, rules, { ids: idsOf(rows.filter(({ gone }) => !gone)), at });
   store
     .prepare(
-      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch)
-       SELECT @feed, o.k0, o.k1, o.k2, o.k3, o.doubt_record, @at, r.value ->> 1, r.value ->> 2, f.epoch
+      `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch, article)
+       SELECT @feed, o.k0, o.k1, o.k2, o.k3, o.doubt_record, @at, r.value ->> 1, r.value ->> 2, f.epoch,
+         ${storedArticle(rules, "o.doubt_record", "o.k0")}
        FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 CROSS JOIN feeds f ON f.feed_id = @feed
        WHERE o.doubt_record IS NOT NULL
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
-         gone = excluded.gone, live = excluded.live, epoch = excluded.epoch`,
+         gone = excluded.gone, live = excluded.live, epoch = excluded.epoch, article = excluded.article`,
     )
     .run({ feed: rules.feedId, sent, at });
-  // Fenced by the value that was sent: a row with a newer value keeps waiting.
+  // Fenced by the value that was sent: a row with a newer value keeps waiting, as does one whose request left too early.
   const { changes } = store
-    .prepare("DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?)) AND record = doubt_record")
+    .prepare(
+      "DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?)) AND record = doubt_record AND again < 2",
+    )
     .run(sent);
   if (changes < rows.length)
     store
       .prepare(
-        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))",
+        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL, again = again > 1 WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))",
       )
       .run(sent);
   return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));

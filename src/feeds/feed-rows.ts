@@ -47,6 +47,8 @@ const KEY_PARTS = ["k0", "k1", "k2", "k3"] as const;
 
 /** The epoch of an acknowledgement that does not count, whatever the feed's. */
 export const INVALID_EPOCH = -1;
+/** The same of one that another row has left: the article is on the site. */
+export const HANDED_EPOCH = -2;
 
 const KEY_WHERE = "feed_id = ? AND k0 = ? AND k1 = ? AND k2 = ? AND k3 = ?";
 
@@ -130,7 +132,7 @@ export interface FoundRecord {
 
 /** Of the outbox all is null or nothing, as it is of what was sent. */
 interface KeyStateRow
-  extends NamedRow<typeof feedOutbox, "gone" | "state" | "lastError" | "parent" | "droppedAt">,
+  extends NamedRow<typeof feedOutbox, "gone" | "state" | "lastError" | "parent" | "droppedAt" | "again">,
     NamedRow<typeof feedSent, "live"> {
   at: number;
   record: string | null;
@@ -162,7 +164,7 @@ export function loadDifferent(
          SELECT key AS at, ${keyInJson(rules)}, value ->> ${parts} AS record, value ->> ${parts + 1} AS parent
          FROM jsonb_each(@found))
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
-         o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent,
+         o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent, o.again,
          ${DROPPED_AT} AS droppedAt,
          s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
@@ -200,14 +202,17 @@ export function loadFormerLevels(store: Store, rules: Pick<FeedRules, "feedId">)
 }
 
 function keyState(row: KeyStateRow): FeedKeyState {
-  const { sentRecord, sentGone, live, current, record, gone, state, flightRecord, lastError, parent, droppedAt } = row;
+  const { sentRecord, sentGone, live, current, record, gone, again, ...outbox } = row;
+  const { state, flightRecord, lastError, parent, droppedAt } = outbox;
   return {
     sent:
       sentRecord === null
         ? undefined
         : { record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
     outbox:
-      record === null ? undefined : { record, gone: gone === 1, state, flightRecord, lastError, parent, droppedAt },
+      record === null
+        ? undefined
+        : { record, gone: gone === 1, state, flightRecord, lastError, parent, droppedAt, goesAgain: again > 0 },
   };
 }
 

@@ -7,7 +7,7 @@ import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import type { ResultPaths } from "../service/outcome/import-result.ts";
 import { compileImages, type ImageRules, type ImageSettings, readImageSettings } from "./images/image-feed.ts";
-import { identityOf, isOneRowEach } from "./record-identity.ts";
+import { articleOf, identityOf, isOneRowEach, placeOf } from "./record-identity.ts";
 
 /** Ids of the feeds in the database; also the order in which backlogs are sent. */
 export const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3, images: 4 };
@@ -50,6 +50,10 @@ export interface FeedRules {
   record: Template;
   /** The properties of a record by which the service identifies the article; empty where unknown. */
   identity: readonly (readonly string[])[];
+  /** Those of them that name the article, without the warehouse and the like; empty where unknown. */
+  article: readonly (readonly string[])[];
+  /** Feeds whose records a service may ignore as long as it does not have the article from this feed. */
+  dependents: readonly Pick<FeedRules, "feedId" | "article">[];
   /** No key column is part of a record: answers can name records only by the article. */
   isKeyUntold: boolean;
   /** What a row has sent of an article that it no longer names is stored separately: the article is deleted, or another row names it. */
@@ -124,6 +128,8 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     available,
     record,
     identity,
+    article: articleOf(identity),
+    dependents: [],
     isKeyUntold: identity.length > 0 && !settings.key.some((key) => placeholdersOf(record).includes(key)),
     leavesArticles: (namesArticles && levels.deletion !== null) || keepsShared,
     sharesArticles: isShared && levels.deletion !== null,
@@ -143,6 +149,24 @@ export function compileFeed(name: FeedName, settings: FeedSettings): FeedRules {
     ]),
     address: JSON.stringify([settings.path, settings.property]),
   };
+}
+
+/** Links the feeds of a configuration by their articles: those of the catalog have the others' stock, prices and images. */
+export function linkFeeds(feeds: readonly FeedRules[]): FeedRules[] {
+  const catalog = feeds.find(({ name }) => name === "catalog");
+  if (catalog === undefined) return [...feeds];
+  const linked = feeds.map((feed) => (feed === catalog ? feed : { ...feed, article: articleIn(feed, catalog) }));
+  const dependents = linked.filter((feed) => feed !== catalog);
+  return linked.map((feed) => (feed === catalog ? { ...feed, dependents } : feed));
+}
+
+/** Of several properties the one that names the catalog's article: under the same name, or made of a column of the same name. */
+function articleIn({ article, record }: FeedRules, catalog: FeedRules): FeedRules["article"] {
+  const [named, column] = [catalog.article, catalog.keys];
+  if (article.length < 2 || named.length !== 1 || column.length !== 1) return article;
+  const same = article.find((steps) => steps.join(".") === named[0]?.join("."));
+  const made = same ?? placeOf(record, column[0] ?? "");
+  return made === undefined ? article : [made];
 }
 
 function readResult({ result }: FeedSettings): ResultPaths | null {

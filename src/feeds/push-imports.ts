@@ -46,6 +46,7 @@ import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
 import { hasDrops, loadFeed, requestCompare } from "./feed-rows.ts";
 import { correctDropTimes, holdDrops } from "./guard/hold-drops.ts";
 import { ImageFiles } from "./images/find-images.ts";
+import { isOfNew } from "./repeated-rows.ts";
 import { keyOfReference } from "./row-reference.ts";
 import { loadControl, loadLastSendable, loadProbe } from "./send/controls.ts";
 import { resetClocks } from "./send/flight-rows.ts";
@@ -369,7 +370,9 @@ export class PushImports implements Job {
 
   #isBehind(): boolean {
     const isSending = this.#sendRows.request.flights.hasAhead;
-    if (this.#hasFailed || (!isSending && this.#nextRows(1).length === 0)) return false;
+    const [next] = isSending ? [] : this.#nextRows(1);
+    const isIdle = !isSending && (next === undefined || isOfNew(this.#context.store, next));
+    if (this.#hasFailed || isIdle) return false;
     // What holds all feeds ends for the first of them first; one that is refused again may be the only one.
     if (wasProbeRefused(this.#context.store, "imports", this.name)) return false;
     return loadHoldsOf(this.#context.store, this.name).every(({ reason }) => reason === "guard");

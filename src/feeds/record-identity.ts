@@ -110,6 +110,25 @@ export function articleInSql(identity: readonly Place[], record: string): string
   return identity.map((steps) => `(${jsonAt(record, steps)})`).join(" || char(10) || ");
 }
 
+/** Those of the properties that name the article itself: without the warehouse, the kind of price or the position. */
+export function articleOf(identity: readonly Place[]): readonly Place[] {
+  return identity.filter(([name = "", ...deeper]) => deeper.length > 0 || !BESIDES.includes(name));
+}
+
+/**
+ * SQL for the article of a record as a service may compare it; NULL where a property is missing, or `places` is empty. Records whose texts
+ * are equal may name one article.
+ */
+export function foldedInSql(places: readonly Place[], record: string): string {
+  const texts = places.map((steps) => `fold_article(${textInSql(record, steps)})`);
+  return texts.length === 0 ? "NULL" : texts.join(" || char(10) || ");
+}
+
+/** SQL for the text or number at a place of a record. */
+export function textInSql(record: string, steps: Place): string {
+  return jsonAt(record, steps).replace(/ -> (?='[^']*'$)/, " ->> ");
+}
+
 function jsonAt(record: string, steps: Place): string {
   return [record, ...steps.map((step) => `'${step}'`)].join(" -> ");
 }

@@ -20,6 +20,7 @@ import { recheckRefused } from "../images/recheck-refused.ts";
 import { applyRules } from "../rekey/apply-rules.ts";
 import { handOverWaiting, spareNamed } from "../rekey/hand-over.ts";
 import { rekeyFeed, settleFormer } from "../rekey/rekey-feed.ts";
+import { areArticlesStored, storeArticles } from "../repeated-rows.ts";
 import { ROWS_PER_COMMIT } from "../send/flights.ts";
 import { noteFileWrites, noteNoWrites } from "../source/erp-writes.ts";
 import { countSourceRows, loadSourceRows } from "../source/feed-source.ts";
@@ -83,6 +84,7 @@ export class FeedChanges {
     await applyRules(this.#context, rules, loadFeed(store, rules.name), signal);
     this.#kind = readSourceKind(store, rules);
     await rekeyFeed(this.#context, rules, signal);
+    await this.#storeArticles(signal);
     if (this.#kind === "tracked") {
       const isTracked = areTriggersArmed(store, rules);
       if (!isTracked || !isSentViewCurrent(store, rules)) await this.#rearm(isTracked, signal);
@@ -170,6 +172,17 @@ export class FeedChanges {
     let after: string[] | undefined;
     await commitUntilDone(this.#context, signal, () => {
       after = markInvalidated(store, rules, { since, after, limit: ROWS_PER_COMMIT });
+      return after === undefined ? 0 : 1;
+    });
+  }
+
+  /** Of rows that were acknowledged by an earlier version, or under another key or template. */
+  async #storeArticles(signal: AbortSignal): Promise<void> {
+    const { store } = this.#context;
+    if (areArticlesStored(store, this.#rules)) return;
+    let after: string[] | undefined;
+    await commitUntilDone(this.#context, signal, () => {
+      after = storeArticles(store, this.#rules, { after, limit: ROWS_PER_COMMIT });
       return after === undefined ? 0 : 1;
     });
   }

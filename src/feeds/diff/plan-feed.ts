@@ -33,6 +33,8 @@ export interface OutboxState {
   parent?: string | null;
   /** When it went to zero or away; null where it did not, or where a person has approved it. */
   droppedAt?: string | null;
+  /** It goes once more, although its value is acknowledged. */
+  goesAgain?: boolean;
 }
 
 /** The ERP's current row with that key. */
@@ -72,9 +74,9 @@ function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   return { kind: "send", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }
 
-/** Whether no outcome is unknown and the acknowledgement is valid. */
+/** Whether no outcome is unknown, the acknowledgement is valid, and the row does not go once more. */
 function isSettled({ sent, outbox }: FeedKeyState): boolean {
-  return (outbox?.flightRecord ?? null) === null && sent?.current === true;
+  return (outbox?.flightRecord ?? null) === null && outbox?.goesAgain !== true && sent?.current === true;
 }
 
 function nothingToSend(outbox: OutboxState | undefined): RowPlan {

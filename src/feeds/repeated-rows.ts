@@ -1,0 +1,122 @@
+/*
+ * Acknowledged rows that go once more with the same values, because the service may not have them any more, or may never have stored
+ * them: it ignores rows of articles that it does not have, or takes several rows for one article. They are no changes: the guard does
+ * not count them. Hot: a statement for each thousand accepted rows, however few of them matter.
+ */
+import type { Store } from "../database/store.ts";
+import { loadSentKeys } from "./acknowledged-rows.ts";
+import type { FeedRules } from "./feed.ts";
+import type { OutboxRow } from "./feed-outbox.ts";
+import { HANDED_EPOCH, paddedKey, sameKey } from "./feed-rows.ts";
+import { foldedInSql, isOtherInSql, textInSql } from "./record-identity.ts";
+
+/** After all others. */
+const PRIORITY = { ofNew: 3 } as const;
+
+/** Whether the row waits only because its article is new: all others go before it, and no other feed waits for it. */
+export function isOfNew(store: Store, { id }: Pick<OutboxRow, "id">): boolean {
+  const sql = "SELECT priority FROM feed_outbox WHERE id = ?";
+  return store.prepare<number>(sql).pluck().get(id) === PRIORITY.ofNew;
+}
+
+/** SQL for `feed_sent.article`: the article of a record, where that is not the first part of the key. */
+export function storedArticle({ article }: Pick<FeedRules, "article">, record: string, k0: string): string {
+  const stored = `nullif(${foldedInSql(article, record)}, ${k0})`;
+  const [steps] = article;
+  // Most keys are the article itself, in characters that folding leaves as they are: they cost no call of the function.
+  return steps === undefined || article.length > 1
+    ? stored
+    : `iif(${k0} = ${textInSql(record, steps)} AND ${k0} NOT GLOB '*[^!-\`{-~]*', NULL, ${stored})`;
+}
+
+/** Rows that are about to be acknowledged: of the outbox, with the records that they are in flight with. */
+interface Accepted {
+  /** JSON. */
+  ids: string;
+  at: string;
+}
+
+/** SQL: puts acknowledged rows `s` that name the articles of `named` into the outbox, from the feeds `f` for which a condition holds. */
+function repeat(where: string, priority: number): string {
+  const some = (sent: string) => `SELECT s.feed_id, s.k0, s.k1, s.k2, s.k3, s.record, ${priority}, @at, 1
+    FROM named n CROSS JOIN feeds f CROSS JOIN ${sent}
+    WHERE s.gone = 0 AND s.epoch = f.epoch AND ${where}`;
+  return `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, priority, waiting_since, again)
+    ${some("feed_sent s ON s.feed_id = f.feed_id AND s.k0 = n.article AND s.article IS NULL")} UNION ALL
+    ${some("feed_sent s INDEXED BY feed_sent_article ON s.feed_id = f.feed_id AND s.article = n.article")}
+    ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET again = max(again, 1)`;
+}
+
+/**
+ * Stock, prices and images of articles that the service accepts for the first time: it may have ignored them until now. Those in
+ * flight may have left before: their acceptance does not count.
+ */
+export function repeatOfNew(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
+  const { feedId: feed, article, identity, dependents } = rules;
+  const feeds = JSON.stringify(dependents.map(({ feedId }) => feedId));
+  if (article.length === 0 || !hasSent(store, feeds)) return;
+  const isOnSite = `EXISTS (SELECT 1 FROM feeds f CROSS JOIN feed_sent s ON s.feed_id = f.feed_id AND ${sameKey("s", "o")}
+    WHERE f.feed_id = @feed AND s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})
+      AND ${isOtherInSql(identity, "s.record", "o.doubt_record")} IS NOT TRUE)`;
+  const named = store
+    .prepare<string | null>(
+      `SELECT ${foldedInSql(article, "o.doubt_record")} FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value
+       WHERE o.doubt_record IS NOT NULL AND NOT ${isOnSite}`,
+    )
+    .pluck()
+    .all({ feed, ids });
+  if (named.length === 0) return;
+  const articles = JSON.stringify(named);
+  store
+    .prepare(
+      `WITH named AS MATERIALIZED (SELECT value AS article FROM json_each(@articles))
+       ${repeat("f.feed_id IN (SELECT value FROM json_each(@feeds))", PRIORITY.ofNew)}`,
+    )
+    .run({ articles, feeds, at });
+  for (const other of dependents)
+    store
+      .prepare(
+        `UPDATE feed_outbox SET again = 2 WHERE id IN (SELECT id FROM feed_outbox INDEXED BY feed_outbox_doubt
+           WHERE feed_id = ? AND doubt_record IS NOT NULL
+             AND ${foldedInSql(other.article, "doubt_record")} IN (SELECT value FROM json_each(?)))`,
+      )
+      .run(other.feedId, articles);
+}
+
+/** Whether any rows of these feeds were or are being sent. */
+function hasSent(store: Store, feeds: string): boolean {
+  const sql = `SELECT EXISTS (SELECT 1 FROM json_each(@feeds) d CROSS JOIN feed_sent s ON s.feed_id = d.value) OR EXISTS (
+    SELECT 1 FROM json_each(@feeds) d CROSS JOIN feed_outbox o INDEXED BY feed_outbox_doubt ON o.feed_id = d.value AND o.doubt_record IS NOT NULL)`;
+  return store.prepare<number>(sql).pluck().get({ feeds }) === 1;
+}
+
+/** Whether the articles of all acknowledged rows are stored as these rules read them. */
+export function areArticlesStored(store: Store, rules: FeedRules): boolean {
+  const load = store.prepare<string | null>("SELECT articles_of FROM feeds WHERE feed_id = ?").pluck();
+  return load.get(rules.feedId) === articlesOf(rules);
+}
+
+function articlesOf({ article, keys }: FeedRules): string {
+  return JSON.stringify([article, keys]);
+}
+
+/** Stores the articles of the next rows after a key. Returns the last key; undefined once all are stored. */
+export function storeArticles(
+  store: Store,
+  rules: FeedRules,
+  step: { after: readonly string[] | undefined; limit: number },
+): string[] | undefined {
+  const last = loadSentKeys(store, rules, step).at(-1);
+  if (last === undefined) {
+    store.prepare("UPDATE feeds SET articles_of = ? WHERE feed_id = ?").run(articlesOf(rules), rules.feedId);
+    return undefined;
+  }
+  const stored = storedArticle(rules, "record", "k0");
+  store
+    .prepare(
+      `UPDATE feed_sent SET article = ${stored} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)
+         AND (k0, k1, k2, k3) <= (?, ?, ?, ?) AND article IS NOT ${stored}`,
+    )
+    .run(rules.feedId, ...paddedKey(step.after ?? []), ...last);
+  return last;
+}
