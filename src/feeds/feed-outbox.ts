@@ -14,7 +14,7 @@ import { INVALID_EPOCH, type KeyParts, keyOf, type Numbers, paddedKey, sameKey }
 import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
-import { repeatOfNew, storedArticle } from "./repeated-rows.ts";
+import { repeatOfDropped, repeatOfNew, storedArticle } from "./repeated-rows.ts";
 
 /**
  * `droppedAt`: when it went to zero or away; null where the site did not sell it then. `parent`: key of the row that must be on the
@@ -269,6 +269,8 @@ export function saveAcknowledged(
   );
   if (replaced.length > 0) leaveReplaced(store, rules, replaced, at);
   repeatOfNew(store, rules, { ids: idsOf(rows.filter(({ gone }) => !gone)), at });
+  const dropped = rows.filter(({ live }) => !live);
+  if (dropped.length > 0) repeatOfDropped(store, rules, { ids: idsOf(dropped), at });
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch, article)

@@ -10,8 +10,8 @@ import type { OutboxRow } from "./feed-outbox.ts";
 import { HANDED_EPOCH, paddedKey, sameKey } from "./feed-rows.ts";
 import { foldedInSql, isOtherInSql, textInSql } from "./record-identity.ts";
 
-/** After all others. */
-const PRIORITY = { ofNew: 3 } as const;
+/** After all others; and soon after the zeros, as decreases. */
+const PRIORITY = { ofNew: 3, ofDropped: 1 } as const;
 
 /** Whether the row waits only because its article is new: all others go before it, and no other feed waits for it. */
 export function isOfNew(store: Store, { id }: Pick<OutboxRow, "id">): boolean {
@@ -88,6 +88,27 @@ function hasSent(store: Store, feeds: string): boolean {
   const sql = `SELECT EXISTS (SELECT 1 FROM json_each(@feeds) d CROSS JOIN feed_sent s ON s.feed_id = d.value) OR EXISTS (
     SELECT 1 FROM json_each(@feeds) d CROSS JOIN feed_outbox o INDEXED BY feed_outbox_doubt ON o.feed_id = d.value AND o.doubt_record IS NOT NULL)`;
   return store.prepare<number>(sql).pluck().get({ feeds }) === 1;
+}
+
+/**
+ * Rows on sale whose article a row may name that goes to zero or away: the service may compare articles without case, or have one
+ * stock for all warehouses. What is sent last of the article is then what the source has.
+ */
+export function repeatOfDropped(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
+  const { feedId: feed, name, article, identity, scope } = rules;
+  if (article.length === 0 || scope === "whole") return;
+  const isSame =
+    name === "stocks" || article.length === identity.length
+      ? ""
+      : `AND ${foldedInSql(identity, "s.record")} IS ${foldedInSql(identity, "n.record")}`;
+  store
+    .prepare(
+      `WITH named AS MATERIALIZED (
+         SELECT o.k0, o.k1, o.k2, o.k3, o.doubt_record AS record, ${foldedInSql(article, "o.doubt_record")} AS article
+         FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL)
+       ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) ${isSame}`, PRIORITY.ofDropped)}`,
+    )
+    .run({ feed, ids, at });
 }
 
 /** Whether the articles of all acknowledged rows are stored as these rules read them. */
