@@ -2046,4 +2046,34 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "findLacks", find: "if (isOfLines(field, known)) return [];", replace: "" },
     "src/completeness/plan-completeness.ts",
   ),
+  tested(
+    "test/feeds/push-repeats.test.ts",
+    "stock and prices that were sent before their article do not go once more after it",
+    { of: "repeatOfNew", does: "return;" },
+    "src/feeds/repeated-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-repeats.test.ts",
+    "a request that left before the service had the article counts as sent after it",
+    { in: "saveAcknowledged", find: "record = doubt_record AND again < 2", replace: "record = doubt_record" },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
+    "test/feeds/push-repeats.test.ts",
+    "a catalog waits for the stock that goes once more because of it",
+    { of: "isOfNew", does: "return false;" },
+    "src/feeds/repeated-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-last-word.test.ts",
+    "the zero of a row is the last word about an article that another row has",
+    { of: "repeatOfDropped", does: "return;" },
+    "src/feeds/repeated-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-last-word.test.ts",
+    "article numbers are only compared exactly",
+    { of: "foldArticle", does: "return text;" },
+    "src/database/fold-article.ts",
+  ),
 ];

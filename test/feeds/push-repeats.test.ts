@@ -5,6 +5,7 @@ import { compileFeed, type FeedRules, linkFeeds } from "../../src/feeds/feed.ts"
 import { loadSendable, saveAcknowledged } from "../../src/feeds/feed-outbox.ts";
 import { saveQueued } from "../../src/feeds/feed-rows.ts";
 import { markInFlight } from "../../src/feeds/send/flight-rows.ts";
+import { mergeSettings } from "../support/bridge.ts";
 import { openNewStore } from "../support/new-store.ts";
 import { ALL_FEEDS, type PushedFeeds, startFeeds } from "../support/pushed.ts";
 import { stockSettings } from "../support/rules.ts";
@@ -61,6 +62,16 @@ describe("stock and prices of an article that the service accepts for the first 
     shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 4)");
     await pass(shop, 3);
     expect(sent(shop)).toEqual(["catalog A a", "stocks A 4"]);
+  });
+
+  it("do not keep the other articles waiting", async () => {
+    const shop = await startShop(mergeSettings(ALL_FEEDS, { imports: { catalog: { chunk: 2 } } }));
+    shop.erp.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+      INSERT INTO stock (sku, quantity) SELECT 'S-' || i, 5 FROM n`);
+    await shop.run("stocks");
+    shop.erp.exec("INSERT INTO products (sku, name) SELECT sku, 'p' FROM stock");
+    for (let passed = 0; passed < 3; passed++) await shop.run("catalog");
+    expect(Object.keys(shop.site("catalog"))).toHaveLength(100);
   });
 
   itWhole("go once more where the article was deleted and comes back", async () => {
