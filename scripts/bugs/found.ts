@@ -2074,6 +2074,6 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-last-word.test.ts",
     "article numbers are only compared exactly",
     { of: "foldArticle", does: "return text;" },
-    "src/database/fold-article.ts",
+    "src/database/same-name.ts",
   ),
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { foldArticle } from "../../src/database/fold-article.ts";
+import { foldArticle } from "../../src/database/same-name.ts";
 import type { Store } from "../../src/database/store.ts";
 import { compileFeed, type FeedRules, linkFeeds } from "../../src/feeds/feed.ts";
 import { loadSendable, saveAcknowledged } from "../../src/feeds/feed-outbox.ts";
