@@ -282,7 +282,7 @@ export function saveAcknowledged(
          gone = excluded.gone, live = excluded.live, epoch = excluded.epoch, article = excluded.article`,
     )
     .run({ feed: rules.feedId, sent, at });
-  // Fenced by the value that was sent: a row with a newer value keeps waiting, as does one whose request left too early.
+  // Fenced by the value that was sent: a row with a newer value keeps waiting.
   const { changes } = store
     .prepare(
       "DELETE FROM feed_outbox WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?)) AND record = doubt_record AND again < 2",
