@@ -91,14 +91,13 @@ function hasSent(store: Store, feeds: string): boolean {
 }
 
 /**
- * Rows on sale whose article a row may name that goes to zero or away: the service may compare articles without case, or have one
- * stock for all warehouses. What is sent last of the article is then what the source has. Of two rows that the source has and that name
- * the same article the one that was sent last counts.
+ * Rows on sale whose article a row may name that the source has no more: the service may compare articles without case, or have one
+ * stock for all warehouses. What is sent last of the article is then what the source has. A row that is only sold out repeats none: the
+ * service may have sold of the others since they were sent.
  */
 export function repeatOfDropped(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
   const { feedId: feed, name, article, identity, scope } = rules;
   if (article.length === 0 || scope === "whole") return;
-  const isOther = `(n.gone OR ${isOtherInSql(identity, "s.record", "n.record")})`;
   const isSame =
     name === "stocks" || article.length === identity.length
       ? ""
@@ -106,9 +105,9 @@ export function repeatOfDropped(store: Store, rules: FeedRules, { ids, at }: Acc
   store
     .prepare(
       `WITH named AS MATERIALIZED (
-         SELECT o.k0, o.k1, o.k2, o.k3, o.gone, o.doubt_record AS record, ${foldedInSql(article, "o.doubt_record")} AS article
-         FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL)
-       ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) AND ${isOther} ${isSame}`, PRIORITY.ofDropped)}`,
+         SELECT o.k0, o.k1, o.k2, o.k3, o.doubt_record AS record, ${foldedInSql(article, "o.doubt_record")} AS article
+         FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL AND o.gone = 1)
+       ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) ${isSame}`, PRIORITY.ofDropped)}`,
     )
     .run({ feed, ids, at });
 }
