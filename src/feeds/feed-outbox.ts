@@ -12,9 +12,9 @@ import type { FeedRules } from "./feed.ts";
 import { bytesOf, firstOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
 import { INVALID_EPOCH, type KeyParts, keyOf, type Numbers, paddedKey, sameKey } from "./feed-rows.ts";
 import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
-import { isOtherInSql } from "./record-identity.ts";
+import { isOtherInSql, storedInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
-import { repeatOfDropped, repeatOfNew, storedArticle } from "./repeated-rows.ts";
+import { repeatOfDropped, repeatOfNew } from "./repeated-rows.ts";
 
 /**
  * `droppedAt`: when it went to zero or away; null where the site did not sell it then. `parent`: key of the row that must be on the
@@ -268,14 +268,14 @@ export function saveAcknowledged(
     before === null || record === null ? [] : [{ before, record, sentAt, live }],
   );
   if (replaced.length > 0) leaveReplaced(store, rules, replaced, at);
-  repeatOfNew(store, rules, { ids: idsOf(rows.filter(({ gone }) => !gone)), at });
-  const dropped = rows.filter(({ live }) => !live);
-  if (dropped.length > 0) repeatOfDropped(store, rules, { ids: idsOf(dropped), at });
+  const [gone, present] = [rows.filter((row) => row.gone), rows.filter((row) => !row.gone)];
+  if (rules.dependents.length > 0) repeatOfNew(store, rules, { ids: idsOf(present), at });
+  if (gone.length > 0) repeatOfDropped(store, rules, { ids: idsOf(gone), at });
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch, article)
        SELECT @feed, o.k0, o.k1, o.k2, o.k3, o.doubt_record, @at, r.value ->> 1, r.value ->> 2, f.epoch,
-         ${storedArticle(rules, "o.doubt_record", "o.k0")}
+         ${storedInSql(rules.article, "o.doubt_record", "o.k0")}
        FROM jsonb_each(@sent) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0 CROSS JOIN feeds f ON f.feed_id = @feed
        WHERE o.doubt_record IS NOT NULL
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,

@@ -124,8 +124,18 @@ export function foldedInSql(places: readonly Place[], record: string): string {
   return texts.length === 0 ? "NULL" : texts.join(" || char(10) || ");
 }
 
+/** SQL for `feed_sent.article`: the same, where that is not the first part of the key. */
+export function storedInSql(places: readonly Place[], record: string, k0: string): string {
+  const stored = `nullif(${foldedInSql(places, record)}, ${k0})`;
+  const [steps] = places;
+  // Most keys are the article itself, in characters that folding leaves as they are: they cost no call of the function.
+  return steps === undefined || places.length > 1
+    ? stored
+    : `iif(${k0} = ${textInSql(record, steps)} AND ${k0} NOT GLOB '*[^!-\`{-~]*', NULL, ${stored})`;
+}
+
 /** SQL for the text or number at a place of a record. */
-export function textInSql(record: string, steps: Place): string {
+function textInSql(record: string, steps: Place): string {
   return jsonAt(record, steps).replace(/ -> (?='[^']*'$)/, " ->> ");
 }
 

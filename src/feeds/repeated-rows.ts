@@ -8,7 +8,7 @@ import { loadSentKeys } from "./acknowledged-rows.ts";
 import type { FeedRules } from "./feed.ts";
 import type { OutboxRow } from "./feed-outbox.ts";
 import { HANDED_EPOCH, paddedKey, sameKey } from "./feed-rows.ts";
-import { foldedInSql, isOtherInSql, textInSql } from "./record-identity.ts";
+import { foldedInSql, isOtherInSql, storedInSql } from "./record-identity.ts";
 
 /** After all others; and soon after the zeros, as decreases. */
 const PRIORITY = { ofNew: 3, ofDropped: 1 } as const;
@@ -17,16 +17,6 @@ const PRIORITY = { ofNew: 3, ofDropped: 1 } as const;
 export function isOfNew(store: Store, { id }: Pick<OutboxRow, "id">): boolean {
   const sql = "SELECT priority FROM feed_outbox WHERE id = ?";
   return store.prepare<number>(sql).pluck().get(id) === PRIORITY.ofNew;
-}
-
-/** SQL for `feed_sent.article`: the article of a record, where that is not the first part of the key. */
-export function storedArticle({ article }: Pick<FeedRules, "article">, record: string, k0: string): string {
-  const stored = `nullif(${foldedInSql(article, record)}, ${k0})`;
-  const [steps] = article;
-  // Most keys are the article itself, in characters that folding leaves as they are: they cost no call of the function.
-  return steps === undefined || article.length > 1
-    ? stored
-    : `iif(${k0} = ${textInSql(record, steps)} AND ${k0} NOT GLOB '*[^!-\`{-~]*', NULL, ${stored})`;
 }
 
 /** Rows that are about to be acknowledged: of the outbox, with the records that they are in flight with. */
@@ -106,7 +96,7 @@ export function repeatOfDropped(store: Store, rules: FeedRules, { ids, at }: Acc
     .prepare(
       `WITH named AS MATERIALIZED (
          SELECT o.k0, o.k1, o.k2, o.k3, o.doubt_record AS record, ${foldedInSql(article, "o.doubt_record")} AS article
-         FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL AND o.gone = 1)
+         FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL)
        ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) ${isSame}`, PRIORITY.ofDropped)}`,
     )
     .run({ feed, ids, at });
@@ -133,7 +123,7 @@ export function storeArticles(
     store.prepare("UPDATE feeds SET articles_of = ? WHERE feed_id = ?").run(articlesOf(rules), rules.feedId);
     return undefined;
   }
-  const stored = storedArticle(rules, "record", "k0");
+  const stored = storedInSql(rules.article, "record", "k0");
   store
     .prepare(
       `UPDATE feed_sent SET article = ${stored} WHERE feed_id = ? AND (k0, k1, k2, k3) >= (?, ?, ?, ?)

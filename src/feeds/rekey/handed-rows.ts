@@ -10,8 +10,7 @@ import { prioritize } from "../diff/plan-feed.ts";
 import type { FeedRules } from "../feed.ts";
 import { countLive, HANDED_EPOCH, keyInJson, sameKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
-import { isOtherArticle } from "../record-identity.ts";
-import { storedArticle } from "../repeated-rows.ts";
+import { isOtherArticle, storedInSql } from "../record-identity.ts";
 import { referenceOf } from "../row-reference.ts";
 import { forgetKept, isSentLater, leaveFlight, saveLeft } from "./former-rows.ts";
 
@@ -189,7 +188,7 @@ function saveGiven(
   store
     .prepare(
       `INSERT INTO feed_sent (feed_id, k0, k1, k2, k3, record, sent_at, gone, live, epoch, article)
-       SELECT @feed, ${keyInJson(rules)}, ${record}, ${sentAt}, 0, ${live}, ${HANDED_EPOCH}, ${storedArticle(rules, `(${record})`, "value ->> 0")}
+       SELECT @feed, ${keyInJson(rules)}, ${record}, ${sentAt}, 0, ${live}, ${HANDED_EPOCH}, ${storedInSql(rules.article, `(${record})`, "value ->> 0")}
        FROM jsonb_each(@rows) WHERE true
        ON CONFLICT (feed_id, k0, k1, k2, k3) DO UPDATE SET record = excluded.record, sent_at = excluded.sent_at,
          gone = 0, live = excluded.live, epoch = excluded.epoch, article = excluded.article`,
