@@ -42,10 +42,11 @@ export function noteNewOrder({ store, client, clock }: Clocks, timezone: string)
   const position = positions.find((each) => each !== undefined);
   const order = msOf(loadNewestTimestamp(store) ?? undefined, timezone);
   if (position === undefined || order === undefined || !hasFollowed(store)) return;
-  if (position - order < BEHIND_MIN_MS || position - order > BEHIND_MAX_MS) return;
+  const byMs = serviceMs({ client, clock }) - order;
+  // An order with a time of the present shows that the position lies ahead.
+  if (Math.min(position - order, byMs) < BEHIND_MIN_MS || position - order > BEHIND_MAX_MS) return;
   const known = BEHIND.load(store);
   const at = isoTime(clock.nowMs());
-  const byMs = serviceMs({ client, clock }) - order;
   BEHIND.save(store, {
     ...(known ?? { step: 0, dueAt: at }),
     byMs: Math.max(byMs, known?.byMs ?? 0),

@@ -272,6 +272,18 @@ describe("times that were set back by some hours, as by another time zone", () =
     expect(test.statusOf(test.ids[2]!).status).toBe("cancelled");
   });
 
+  it("are not seen in a new order of the present where the position lies ahead", async () => {
+    const test = await startFollowed(2, { service: { dateHeader: false } });
+    test.sandbox.service.setOptions({ clockOffsetMs: 40 * 60_000 });
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll();
+    expect(Date.parse(test.watermark()!)).toBeGreaterThan(test.clock.nowMs());
+    test.sandbox.service.setOptions({ clockOffsetMs: 0 });
+    test.sandbox.service.createOrder();
+    await test.run("orders");
+    expect(test.rows("SELECT * FROM meta WHERE key = 'orders_behind'")).toEqual([]);
+  });
+
   itWhole.each([
     ["of an order that has waited for a minute", 60_000],
     ["of an order that has waited for days", 72 * HOUR_MS],
