@@ -26,7 +26,7 @@ export interface UsuallySaid {
   times: number;
   /** Number of these answers whose lists without named records were examined. */
   listTimes?: number;
-  /** Number of these answers whose members were compared with the records. */
+  /** Number of these answers whose members were compared with the records, and repeated something of them. */
   memberTimes?: number;
   /** Names and values of answers that named no record, by their place: `code`, `code#` for any number, `status=ok`. */
   ordinary?: readonly string[];
@@ -37,6 +37,8 @@ export const NOTHING_SAID: UsuallySaid = { words: [], isEachNamed: true, times: 
 /** More different words than this are values of the records and no verdicts. */
 const WORDS_MAX = 30;
 const ORDINARY_MAX = 100;
+/** After so many answers in which no member repeated anything, none does. */
+const MEMBERLESS_TIMES = 10;
 /** Means not named. */
 const NOT_NAMED = "-";
 
@@ -119,11 +121,19 @@ function isOddFlag(words: readonly string[], word: string): boolean {
 export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary: readonly string[] = []): UsuallySaid {
   if (hasSettled(usual)) return usual;
   const { times, listTimes = 0, memberTimes = 0 } = usual;
-  const all = [...new Set([...(usual.ordinary ?? []), ...ordinary])].slice(0, ORDINARY_MAX);
+  const { ordinary: known = [] } = usual;
+  const isAllKnown = usual.ordinary !== undefined && listTimes >= USUAL_TIMES;
+  const all = isAllKnown ? known : [...new Set([...known, ...ordinary])].slice(0, ORDINARY_MAX);
   // Words learned by a version that examined no lists, or no members, are kept.
   const isNew = (word: string) => (isOfMember(word) ? memberTimes : placeOf(word) ? listTimes : times) < USUAL_TIMES;
   const learned = words.filter(isNew);
-  const counted = { times: Math.min(times + 1, USUAL_TIMES), listTimes: listTimes + 1, memberTimes: memberTimes + 1 };
+  // Small numbers are equal by chance too often to show whether they are repeated.
+  const isCompared = words.some(isOfMember) || listTimes + 1 >= MEMBERLESS_TIMES;
+  const counted = {
+    times: Math.min(times + 1, USUAL_TIMES),
+    listTimes: listTimes + 1,
+    memberTimes: memberTimes + Number(isCompared),
+  };
   return { ...withWords(usual, learned), ...counted, ordinary: all };
 }
 

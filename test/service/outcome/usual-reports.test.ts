@@ -2,8 +2,43 @@ import { describe, expect, it } from "vitest";
 import { NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
 import { readSaid } from "../../../src/service/outcome/record-reports.ts";
 import { learnUsual } from "../../../src/service/outcome/usual-forms.ts";
-import { findOdd, isUnusuallySaid, NOTHING_SAID, wordsOf } from "../../../src/service/outcome/usual-reports.ts";
+import {
+  findOdd,
+  hasSettled,
+  isUnusuallySaid,
+  learnSaid,
+  NOTHING_SAID,
+  type UsuallySaid,
+  wordsOf,
+} from "../../../src/service/outcome/usual-reports.ts";
 import { learnedOf, record, SENT, usualOf } from "./support.ts";
+
+describe("what members of an answer repeat of the records", () => {
+  const sent = (quantity: number) => [{ key: ["A-1"], record: JSON.stringify({ sku: "A-1", quantity }) }];
+  const learn = (quantities: readonly number[]) =>
+    quantities.reduce((learned, quantity) => {
+      const said = readSaid({ items: [{ sku: "A-1", quantity }] }, sent(quantity), learned);
+      return learnSaid(learned, wordsOf(said), said.ordinary);
+    }, NOTHING_SAID);
+
+  it.each([[[7, 8, 9]], [[1, 0, 1, 7, 8, 9]]])(
+    "is missed once numbers have shown it that are not small: %j",
+    (quantities) => {
+      const learned = learn(quantities);
+      const odd = (answer: object) => findOdd(learned, readSaid(answer, sent(5), learned));
+      expect(odd({ items: [{ sku: "A-1", quantity: 5 }] })).toEqual([]);
+      expect(odd({ items: [{ sku: "A-1" }] })).toMatchObject([{ index: 0 }]);
+    },
+  );
+
+  it("is nothing once ten answers have repeated nothing", () => {
+    const learned = Array.from({ length: 12 }).reduce<UsuallySaid>((usual) => {
+      const said = readSaid({ items: [{ sku: "A-1" }] }, sent(5), usual);
+      return learnSaid(usual, wordsOf(said), said.ordinary);
+    }, NOTHING_SAID);
+    expect(hasSettled(learned)).toBe(true);
+  });
+});
 
 describe("what an answer says of one record beside what is usual", () => {
   it.each<[usual: unknown, answer: unknown]>([
