@@ -153,7 +153,7 @@ export class StatusSettler {
 
   /**
    * Reads the order. Either an earlier attempt was refused, and the refusal, if it is not from the service itself, may
-   * hide that the order has the status; or the stored order has the status, but was stored before the request was made.
+   * hide that the order has the status; or the stored order has the status, and the order may have changed since.
    */
   async #look(
     request: StatusRequest,
@@ -206,8 +206,7 @@ export class StatusSettler {
     try {
       return await this.#look(request, status, order, counts, signal);
     } catch (error) {
-      const isAlone = isAnswered(error) && !asksAllToWait(error);
-      if (!isAlone || !isFollowedSince(this.#context.store, request.id)) throw error;
+      if (!isOfOrderAlone(error) || !isFollowedSince(this.#context.store, request.id)) throw error;
       this.#noteLooked(request.id);
       return { kind: "again" };
     }
@@ -234,7 +233,7 @@ export class StatusSettler {
       const doubt = await this.#reader.read(order, read, signal);
       if (doubt !== undefined && !this.#isFollowed(KNOWN_FOR_MS)) throw doubt;
     } catch (error) {
-      if (!isAnswered(error) || asksAllToWait(error) || !this.#isFollowed(KNOWN_FOR_MS)) throw error;
+      if (!isOfOrderAlone(error) || !this.#isFollowed(KNOWN_FOR_MS)) throw error;
     }
     if (this.#readFirst.size >= LOOKED_MAX) this.#readFirst.clear();
     this.#readFirst.set(id, this.#context.clock.monotonicMs());
@@ -355,6 +354,11 @@ export class StatusSettler {
     const { id, asked, statusSent, statusBefore } = request;
     return await this.#answered.resolve({ id, asked, statusSent, statusBefore, order }, undefined, counts, signal);
   }
+}
+
+/** Whether the service answered for this order, and makes no other request wait. */
+function isOfOrderAlone(error: unknown): boolean {
+  return isAnswered(error) && !asksAllToWait(error);
 }
 
 /**

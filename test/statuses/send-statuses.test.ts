@@ -50,10 +50,16 @@ describe("a status that the ERP wants", () => {
   });
 
   it("is compared with the order itself after a pass over changes, which may show them later", async () => {
-    const { ids, ask, send, sandbox, run, clock, effects } = await startStatusBridge();
+    const { ids, ask, send, erp, sandbox, run, clock, effects } = await startStatusBridge();
+    // A new order is read once more soon after its confirm.
+    for (let minutes = 0; minutes < 15; minutes++) {
+      await run("updates");
+      clock.advance(60_000);
+    }
     sandbox.service.setOptions({ updates: { lagMs: 600_000 } });
     sandbox.service.changeOrder(ids[0]!, { status: "accepted" });
     ask(ids[0]!, "new");
+    erp.prepare("UPDATE status_requests SET requested_at = ?").run(new Date(clock.nowMs()).toISOString());
     clock.advance(60_000);
     await run("updates");
     expect(await send()).toMatchObject({ error: null, counts: { sent: 1 } });
