@@ -28,6 +28,7 @@ const IS_TABLE_WAITING = `SELECT 1 FROM feed_outbox WHERE feed_id = @feed AND st
 const UNTOLD_MS = 11 * 60_000;
 const UNTOLD_PASSES = 5;
 const IS_TOLD = `SELECT 1 FROM holds WHERE area IN (@feed, 'imports')
+  UNION ALL SELECT 1 FROM flows WHERE flow = @feed AND failing_since IS NOT NULL
   UNION ALL SELECT 1 FROM feed_outbox o JOIN feeds f USING (feed_id) WHERE f.name = @feed AND o.last_error IS NOT NULL`;
 const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
 
