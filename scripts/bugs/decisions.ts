@@ -532,7 +532,13 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a sign of a part that nothing but a person ends",
-    { in: "waitForRest", find: "? HOUR_MS : DAY_MS", replace: "? HOUR_MS : 100 * DAY_MS" },
+    { in: "waitForRest", find: "return DAY_MS;", replace: "return 100 * DAY_MS;" },
+    COMPLETENESS,
+  ),
+  tested(
+    "test/completeness/orders-beside-list.test.ts",
+    "a backlog at a limit of a usual size that waits an hour",
+    { in: "waitForRest", find: "? USUAL_LIMIT_MS : HOUR_MS", replace: "? HOUR_MS : HOUR_MS" },
     COMPLETENESS,
   ),
   tested(

@@ -24,6 +24,21 @@ const DENIED = {
 } as const;
 
 export const FOUND_BUGS: readonly PlantedBug[] = [
+  {
+    ...one(
+      "that a record is unchanged since its answer was lost taken for no acceptance",
+      REPORTS,
+      "of?.mayBeThere !== undefined && isAcceptance(text)",
+      "of?.mayBeThere !== undefined && VALUES.refusal.test(text) && isAcceptance(text)",
+    ),
+    draws: { forms: { importAnswer: "outcomes" } },
+  },
+  tested(
+    "test/service/outcome/record-reports.test.ts",
+    "a record that is not updated, as it may be there, taken for left out",
+    { find: "of?.mayBeThere?.() === true", replace: "of?.mayBeThere?.() === null" },
+    REPORTS,
+  ),
   one(
     "an earlier copy since which only stock was sent taken for the newest database",
     "src/feeds/send/flights.ts",

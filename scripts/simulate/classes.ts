@@ -10,6 +10,7 @@ import {
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
   SAYS_OTHERWISE,
+  SAYS_OUTCOMES,
   SAYS_PLAINLY,
 } from "./forms.ts";
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
@@ -167,7 +168,7 @@ const HOSTILE_KINDS: Classes = {
   "form link": LINKS,
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
-  "form importAnswer": SAYS,
+  "form importAnswer": [...SAYS, ...SAYS_OUTCOMES],
   "form importCounts": ["accepted", "changed"],
   "form takenRecords": [1, 2, 3],
   "form level": ["quantity", "amount", "nested"],

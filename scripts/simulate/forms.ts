@@ -75,6 +75,7 @@ export interface Forms {
         | typeof SAYS_OTHERWISE
         | typeof SAYS_OF_CHANGES
         | typeof SAYS_A_NUMBER
+        | typeof SAYS_OUTCOMES
       )[number];
   /** What a count without a meaning counts. */
   readonly importCounts: "accepted" | "changed";
@@ -149,6 +150,9 @@ export const SAYS_OTHERWISE = ["sentence", "flags", "ids", "results", "codes", "
 
 /** Forms that report the number of changes, under a name that means it. */
 export const SAYS_OF_CHANGES = ["changes"] as const;
+
+/** Forms that report for each record whether it was changed. */
+export const SAYS_OUTCOMES = ["outcomes", "outcomes in order", "updated"] as const;
 
 /** Forms with a count that may be one of anything. */
 export const SAYS_A_NUMBER = ["count", "ok", "loaded"] as const;

@@ -18,6 +18,7 @@ import {
   SAYS_OF_PARTS,
   SAYS_OF_RECORDS,
   SAYS_OTHERWISE,
+  SAYS_OUTCOMES,
   SAYS_PLAINLY,
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
@@ -100,6 +101,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5ac9, shares: { usual: 0.02, hostile: 0.06 }, draw: leftOutOtherwise },
   { tag: 0x5ada, shares: { usual: 0.04, hostile: 0.06 }, draw: fewChanges },
   { tag: 0x5aeb, shares: { usual: 0.04, hostile: 0.06 }, draw: silentLimit },
+  { tag: 0x5afc, shares: { usual: 0.03, hostile: 0.06 }, draw: lostOutcome },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -275,6 +277,28 @@ function silentLimit(random: Random, forms: Forms): Added | undefined {
       ...some(),
       ...(random() < 0.5 ? large() : []),
       ...some(),
+    ],
+  };
+}
+
+/** Answers say of each record whether it was changed, and one is lost: then nothing changes when the records go again. */
+function lostOutcome(random: Random, forms: Forms): Added | undefined {
+  if (!AS_USUAL.has(forms.importAnswer) || forms.takenRecords !== null) return undefined;
+  const keys = pickKeys(random);
+  const lost = (): Step => ({ after: 0, do: "net", on: "import", fate: { kind: "reset", when: "after" } });
+  const other = (): Step[] => (random() < 0.5 ? [write(integerBetween(random, 0, 3)), pass()] : []);
+  return {
+    forms: { ...forms, importAnswer: pickOne(random, SAYS_OUTCOMES) },
+    steps: [
+      // Three answers make a form usual.
+      ...[0, 1, 2, 3].flatMap((key): Step[] => [write(key), pass()]),
+      lost(),
+      ...keys.map((key) => write(key, random() < 0.3 ? "zero" : "upsert")),
+      pass(),
+      ...other(),
+      ...other(),
+      ...(random() < 0.3 ? [lost(), write(integerBetween(random, 0, 3)), pass()] : []),
+      ...idle(2),
     ],
   };
 }

@@ -255,6 +255,21 @@ export class ImportedFeeds {
         return JSON.stringify(
           Object.fromEntries(records.map(({ sku, problem }) => [sku, problem === undefined ? "OK" : "NOT_FOUND"])),
         );
+      case "outcomes":
+        return JSON.stringify({
+          success: true,
+          results: records.map((each) => ({ [name]: each.sku, status: this.outcomeOf(each, feed) })),
+        });
+      case "outcomes in order":
+        return JSON.stringify({ success: true, results: records.map((each) => this.outcomeOf(each, feed)) });
+      case "updated":
+        return JSON.stringify({
+          items: records.map((each) => {
+            const outcome = this.outcomeOf(each, feed);
+            const isUpdated = outcome === "created" || outcome === "updated";
+            return { [name]: each.sku, updated: isUpdated, ...(each.problem && { reason: outcome }) };
+          }),
+        });
       case "note":
         return JSON.stringify({
           status: "ok",
@@ -263,6 +278,13 @@ export class ImportedFeeds {
       default:
         return `{${JSON.stringify(imports[feed].property)}:[${records.map((each) => this.echoOf(each, feed)).join(",")}]}`;
     }
+  }
+
+  private outcomeOf({ key, text, problem }: ImportRecord, feed: Feed): string {
+    if (problem !== undefined) return "not_found";
+    const stored = this.of(feed).get(key);
+    if (stored === undefined) return "created";
+    return stored === text ? "unchanged" : "updated";
   }
 
   /** The record is already stored unchanged. */

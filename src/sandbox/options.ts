@@ -60,6 +60,9 @@ const IMPORT_ANSWER = z.enum([
   "results",
   "codes",
   "bare",
+  "outcomes",
+  "outcomes in order",
+  "updated",
 ]);
 
 /** The shape of order records. */
@@ -308,7 +311,8 @@ const OPTIONS = group({
    * how many were not accepted; `all or none`: as `taken`, for a request that is accepted as a whole or not at all;
    * `number`, `words`, `rows`, `count`, `ok`, `loaded`: how many were accepted, as a number alone, under a name without a
    * meaning, and at the end of a text; `sentence`: a text that differs if a record was not accepted; `flags`, `ids`, `results`, `codes`, `bare`: a list of
-   * all, with `exists`, an id or `null`, "ok" or `null`, 0 or -1, and the values that were taken or none.
+   * all, with `exists`, an id or `null`, "ok" or `null`, 0 or -1, and the values that were taken or none; `outcomes`, `outcomes in order`, `updated`: a
+   * list of all with "created", "updated" or "unchanged", with these alone, or with whether it was changed.
    */
   importAnswer: IMPORT_ANSWER.default("counts"),
   /**

@@ -133,7 +133,7 @@ describe("a number that was that of the records of every batch", () => {
 
   itWhole("keeps a batch that is as large as any for an hour, and is told of then", async () => {
     const { t, serve, poll, isConfirmed } = await start((ids) => ({ total: ids.length }));
-    serve("b-full", createOrders(t, 10), { total: 25 });
+    serve("b-full", createOrders(t, 11), { total: 25 });
     expect((await poll()).error).toMatchObject(NOT_WHOLE);
     await poll(30);
     await t.restart();
@@ -285,16 +285,18 @@ describe("a count beside the first batches", () => {
   });
 
   itWhole.each([
-    ["an hour where the batch may be all that is delivered at once", 20, 1, "an hour"],
-    ["a day where it is smaller", 4, 24, "a day"],
-  ])("keeps a batch for %s, and says so", async (_, size, hours, words) => {
+    ["an hour where the batch may be all that is delivered at once", 21, 60, "an hour"],
+    ["ten minutes where it has a usual size besides", 20, 10, "10 minutes"],
+    ["the same, by hundreds", 500, 10, "10 minutes"],
+    ["a day where it is smaller", 4, 1440, "a day"],
+  ])("keeps a batch for %s, and says so", async (_, size, minutes, words) => {
     const { t, serve, poll, isConfirmed } = await start(undefined, 0);
     serve("b-first", createOrders(t, size), { total: size + 3 });
     const { error } = await poll();
     expect(error).toMatchObject({ message: expect.stringContaining(`served so for ${words}, it is confirmed`) });
-    for (let hour = 1; hour < hours; hour++) expect((await poll(60)).error).toMatchObject(NOT_WHOLE);
+    for (let waited = 60; waited < minutes; waited += 60) expect((await poll(60)).error).toMatchObject(NOT_WHOLE);
     await t.restart();
-    expect((await poll(59)).error).toMatchObject(NOT_WHOLE);
+    expect((await poll(Math.min(minutes, 60) - 1)).error).toMatchObject(NOT_WHOLE);
     expect((await poll()).error).toBeNull();
     expect(isConfirmed("b-first")).toBe(true);
     expect(t.logs.map(({ message }) => message).join()).toContain(`served for ${words} beside`);
@@ -432,9 +434,9 @@ whole.describe("the number of a page beside a batch", () => {
     const { t, serve, poll, isConfirmed, orderCount } = await start((ids) => beside(ids.length));
     const ids = createOrders(t, 25);
     serve("b-first", ids.slice(0, 10), beside(25));
-    for (let polls = 0; polls < 6; polls++) expect((await poll(10)).error).toMatchObject(NOT_WHOLE);
+    for (let polls = 0; polls < 5; polls++) expect((await poll(2)).error).toMatchObject(NOT_WHOLE);
     expect(isConfirmed("b-first")).toBe(false);
-    expect((await poll(10)).error).toBeNull();
+    expect((await poll(2)).error).toBeNull();
     serve("b-second", ids.slice(10, 20), beside(15));
     expect((await poll()).error).toBeNull();
     serve("b-third", ids.slice(20), beside(5));

@@ -674,3 +674,36 @@ describe("an import of whose records the answer says something new", () => {
     expect(level("S-1")).toBe(10);
   });
 });
+
+describe("a service that says of each record whether it was changed", () => {
+  const FORMS = ["outcomes", "outcomes in order", "updated"] as const;
+
+  it.each(FORMS)("has a row whose answer was lost, and nothing is held: %s", async (importAnswer) => {
+    const { erp, sandbox, run, minute, level, clock, holds, rows } = await startUsed({
+      sandbox: { options: { importAnswer } },
+    });
+    erp.exec("UPDATE stock SET quantity = 3 WHERE sku IN ('S-1', 'S-2')");
+    sandbox.faults.add({ match: { path: "import" }, when: "after", times: 2, do: { kind: "reset" } });
+    await run("stocks");
+    expect(rows("SELECT k0 FROM feed_outbox")).toHaveLength(2);
+    clock.advance(IMPORT_TIMEOUT_MS);
+    for (let minutes = 0; minutes < 4; minutes++) await minute();
+    expect([level("S-1"), level("S-2")]).toEqual([3, 3]);
+    expect([holds(), rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
+  });
+
+  it("has a level that it has sold down to by itself", async () => {
+    const { erp, sandbox, run, holds, rows } = await startUsed({ sandbox: { options: { importAnswer: "outcomes" } } });
+    // The site has sold one, and the ERP has the order.
+    const site = [...sandbox.service.imported("stocks")];
+    const sold = site.map(
+      ([key, text]) =>
+        [key, text.replace('"S-1","warehouse":"","quantity":10', '"S-1","warehouse":"","quantity":9')] as const,
+    );
+    expect(sold).not.toEqual(site);
+    sandbox.service.restore(Date.now() + HOUR_MS, new Map([["stocks", new Map(sold)]]));
+    erp.exec("UPDATE stock SET quantity = 9 WHERE sku = 'S-1'");
+    await run("stocks");
+    expect([holds(), rows("SELECT k0 FROM feed_outbox")]).toEqual([[], []]);
+  });
+});

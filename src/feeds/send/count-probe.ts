@@ -68,19 +68,19 @@ export class CountProbe {
    * acknowledged or not answered.
    */
   async isSame(pass: SendPass, rows: readonly OutboxRow[], { name }: CountedOtherwise): Promise<boolean> {
-    const { store } = this.#context;
-    const rules = this.#rules;
     const again = await this.#findOut(pass, name);
     if (again !== undefined) return again === 0;
     this.openCount = name;
     for (const { id } of rows) pass.undecided.add(id);
-    const isAlready = (row: OutboxRow) => {
-      const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
-      // Another value would be a change.
-      const isOpen = flightRecord === row.record && flightUntilMs !== 0;
-      return isOpen || loadKeyState(store, rules, row.key).sent?.record === row.record;
-    };
-    return !isPartOfShort(pass, rows) && rows.every(isAlready);
+    return !isPartOfShort(pass, rows) && rows.every((row) => this.mayBeThere(pass, row));
+  }
+
+  /** Whether the service may have the row's value: it was sent before, and acknowledged or not answered. */
+  mayBeThere(pass: SendPass, row: OutboxRow): boolean {
+    const { flightRecord, flightUntilMs } = pass.before.get(row.id) ?? row;
+    // Another value would be a change.
+    const isOpen = flightRecord === row.record && flightUntilMs !== 0;
+    return isOpen || loadKeyState(this.#context.store, this.#rules, row.key).sent?.record === row.record;
   }
 
   /** To be called where a record was accepted while a count is open: finds out its meaning, also of an earlier pass. */

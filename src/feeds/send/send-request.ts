@@ -178,7 +178,10 @@ export class SendRequest {
       for (const { id } of rows) pass.short.set(id, short.name);
       return this.#countedShort(status, short, size);
     }
-    const sent = entries.map(({ record }, at) => ({ record, key: keys[at] ?? [] }));
+    const sent = entries.map(({ record, row }, at) => {
+      const mayBeThere = () => row === undefined || this.#counts.mayBeThere(pass, row);
+      return { record, key: keys[at] ?? [], mayBeThere };
+    });
     const judged =
       acceptance &&
       this.#forms.judge(withDoubt(acceptance, { short, sent: entries }), new Set(keys.flat()), {

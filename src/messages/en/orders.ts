@@ -130,7 +130,7 @@ export const orders = {
     `The answer says that there are more records (${what}), and asking from the newest of ${path} brings none.`,
   batchNotWhole: ({ size, what, hours }: { size: number; what: string; hours?: number }) =>
     `The answer says that its batch holds more than the ${counted(size, "record")} in it (${what}); the batch is not confirmed.${
-      hours === undefined ? "" : ` If it is served so for ${hours === 1 ? "an hour" : "a day"}, it is confirmed.`
+      hours === undefined ? "" : ` If it is served so for ${waitWords(hours)}, it is confirmed.`
     }`,
   nextPageUnread: ({ size, reason }: { size: number; reason: Said }) =>
     `The answer names a next page of its batch of ${counted(size, "record")}, and that cannot be read; the batch is not confirmed. ${reason}`,
@@ -141,7 +141,7 @@ export const orders = {
   pageElsewhere: "Its link to the next page leads to another address, which is not asked.",
   pagePart: "A page of a batch.",
   partConfirmed: ({ size, what, hours }: { size: number; what: string; hours: number }) =>
-    `A batch of ${counted(size, "record")} was served for ${hours === 1 ? "an hour" : "a day"} beside what may say that it holds more (${what}). It is confirmed as it is.`,
+    `A batch of ${counted(size, "record")} was served for ${waitWords(hours)} beside what may say that it holds more (${what}). It is confirmed as it is.`,
   emptyConfirmed:
     "A batch was served with empty records or pages, or pages of a former batch, for an hour. It is confirmed as it is; empty records are in quarantine.",
   emptyRecords: ({ empty, size }: { empty: number; size: number }) =>
@@ -212,3 +212,9 @@ export const story = {
   takenAs: ({ number, seen, last }: { number: string; seen: number; last: number }) =>
     `taken by the ERP as ${number}, revision ${seen} of ${last}`,
 };
+
+/** How long a batch is served before it counts as whole. */
+function waitWords(hours: number): string {
+  if (hours < 1) return `${Math.round(hours * 60)} minutes`;
+  return hours === 1 ? "an hour" : "a day";
+}

@@ -3,7 +3,7 @@
  * A member that does so for all records of the first answers is missed where a later record lacks it. Pure.
  */
 
-import { bareName, isScalar, membersIn, numberOf, WORD_MAX } from "./named-records.ts";
+import { bareName, isAcceptance, isScalar, membersIn, numberOf, WORD_MAX } from "./named-records.ts";
 import { saysWell } from "./unknown-outcome.ts";
 import { NAMES } from "./vocabulary.ts";
 
@@ -83,5 +83,7 @@ function holdsOf(
 /** Not where another word of acceptance may stand in its place: `updated`, `created`. */
 function isYes(name: string, value: unknown): boolean {
   const isVerdict = NAMES.recordVerdict.test(name) && !NAMES.takenFlag.test(name) && !NAMES.changed.test(name);
-  return isVerdict && isScalar(value) && saysWell(`${name}=${String(value).toLowerCase()}`);
+  if (!isVerdict || !isScalar(value)) return false;
+  const text = String(value).trim().toLowerCase();
+  return saysWell(`${name}=${text}`) || isAcceptance(text);
 }

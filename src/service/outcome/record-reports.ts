@@ -9,6 +9,7 @@ import { type NamedElement, wordsOfMembers } from "./member-repeats.ts";
 import {
   bareName,
   DEPTH_MAX,
+  isAcceptance,
   isObject,
   isScalar,
   memberPath,
@@ -157,7 +158,7 @@ class ReportReader {
     for (const [index, element] of list.entries())
       if (hasGaps && element === null) this.#say(index, [`${path}[]=null`]);
     const place = `${IN_PLACE}${path}[]`;
-    const words = isOfSize ? list.map((element) => verdictsInPlace(place, element)) : [];
+    const words = isOfSize ? list.map((element, at) => verdictsInPlace(place, element, this.#sent[at])) : [];
     const different = new Set(words.flat());
     // A list of scalars without a yes may list anything else, unless all of them are the code 0.
     const isYes = different.has(WELL) || (words.length > 0 && list.every((element) => element === 0));
@@ -200,8 +201,8 @@ function isNumbered(members: readonly [string, unknown][]): boolean {
 }
 
 /** The words for a record by its position in a list. Numbers are verdicts only as flags and HTTP statuses. */
-function verdictsInPlace(place: string, element: unknown): string[] {
-  const verdict = (name: string, value: unknown) => verdictOf(place, { name, value, sent: undefined });
+function verdictsInPlace(place: string, element: unknown, of: SentRecord | undefined): string[] {
+  const verdict = (name: string, value: unknown) => verdictOf(place, { name, value, of });
   if (isObject(element)) return verdictsIn(element).flatMap(({ name, value }) => verdict(name, value));
   const isVerdict =
     isScalar(element) && (typeof element !== "number" || element === 0 || /^[01]$|^[1-5]\d\d$/.test(`${element}`));
@@ -257,15 +258,25 @@ function repeatsIn(place: string, element: object, record: object): string[] {
   });
 }
 
-/** Empty where the value has no meaning or repeats what was sent. */
+/**
+ * Empty where the value has no meaning or repeats what was sent.
+ * @param sent the record, where the answer may repeat it; `of`: the record, also where it is named by its position
+ */
 function verdictOf(
   place: string,
-  { name, value, sent }: { name: string; value: unknown; sent: SentRecord | undefined },
+  {
+    name,
+    value,
+    sent,
+    of = sent,
+  }: { name: string; value: unknown; sent?: SentRecord | undefined; of?: SentRecord | undefined },
 ): string[] {
   if (value === null || value === "" || (value === false && /^errors?$|^warnings?$/.test(name))) return [];
   const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
   if (value === true && NAMES.changed.test(name)) return [WELL];
   if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && VALUES.httpSuccess.test(text))) return [WELL];
+  if (of?.mayBeThere !== undefined && isAcceptance(text)) return [WELL];
+  if (value === false && NAMES.changed.test(name) && of?.mayBeThere?.() === true) return [];
   if (sent !== undefined && repeats(sent.record, name, value)) return [];
   const isShort = /^-?\d{1,3}$/.test(text);
   return [`${place}${name}=${isShort ? text : plainWords(text, sent?.key ?? [])}`];

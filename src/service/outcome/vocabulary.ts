@@ -145,6 +145,10 @@ export const LABELS = {
 /** Whole values, in lower case. */
 export const VALUES = {
   yes: whole(`${WORDS.yes}|done|accepted|created|saved|queued|processed|completed?|принято|готово`),
+  /** Of one record of an import: accepted, in whichever way. */
+  taken: whole(
+    `${WORDS.accepted}|${WORDS.changed}|${WORDS.stored}|modified|imported|loaded|обновл[её]н[оа]?|создан[оа]?|добавлен[оа]?|загружен[оа]?|сохран[её]н[оа]?|принят[оа]?`,
+  ),
   /** Words for a successful request, which are no order statuses. */
   onlyYes: whole(WORDS.yes),
   /** The end of a value that means a failure. */
@@ -208,9 +212,9 @@ export const TEXTS = {
     `(?<![\\p{L}\\d_])(?:${REFUSED}|${WORDS.skipped}|left out|excluded|postponed|deferred|пропу(?:щен|ск)\\p{L}*|исключ[её]н\\p{L}*|отлож\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*)(?![\\p{L}\\d_])`,
     "giu",
   ),
-  /** The whole text says that nothing differs: `No changes`, `Остатки не изменились`. An order's status that has not changed was refused. */
+  /** The whole text says that nothing differs: `unchanged`, `No changes`, `Остатки не изменились`. An order's status that has not changed was refused. */
   allSame:
-    /^(?:[^\p{L}]*(?<!\p{L})(?:no|not|none|nothing|without|unchanged|chang\p{L}*|modif\p{L}*|same|already|up|to|date|for|of|in|the|all|is|are|was|were|has|have|been|rows?|records?|items?|products?|stocks?|prices?|data|нет|не|ничего|без|измен\p{L}*|актуальн\p{L}*|уже|все|был\p{L}*|остат\p{L}*|цен\p{L}*|товар\p{L}*|позици\p{L}*|запис\p{L}*|строк\p{L}*|данны\p{L}*)(?!\p{L}))+[^\p{L}]*$/iu,
+    /^(?=.*(?:chang|modif|same|up\P{L}?to\P{L}?date|измен|актуальн))(?:[^\p{L}]*(?<!\p{L})(?:no|not|none|nothing|without|unchanged|chang\p{L}*|modif\p{L}*|same|already|uptodate|up|to|date|for|of|in|the|all|is|are|was|were|has|have|been|rows?|records?|items?|products?|stocks?|prices?|data|нет|не|ничего|без|измен\p{L}*|актуальн\p{L}*|уже|все|был\p{L}*|остат\p{L}*|цен\p{L}*|товар\p{L}*|позици\p{L}*|запис\p{L}*|строк\p{L}*|данны\p{L}*)(?!\p{L}))+[^\p{L}]*$/iu,
   /** Orders that are not in their batch. What is wrong with an order that is there has other words. */
   lost: new RegExp(
     `(?<![\\p{L}\\d_])(?:${WORDS.skipped}|left out|excluded|postponed|deferred|failed|(?:not|could ?n[o']t|can ?not|can't|unable to)(?: be)? (?:export|load|read|serial|includ|sen[dt]|transfer|writ|process|generat|prepar|deliver)\\p{L}*|пропу(?:щен|ск)\\p{L}*|исключ[её]н\\p{L}*|отлож\\p{L}*|проигнорирован\\p{L}*|потерян\\p{L}*|не ?(?:выгру[жз]|загру[жз]|передан|экспортир|обработан|сформирован|прочитан|отправлен|включ[её]н)\\p{L}*|не удалось)(?![\\p{L}\\d_])`,

@@ -206,3 +206,42 @@ describe("a record whose key is a word of the usual answer", () => {
     expect(oddOf(usual, key, answer)).toHaveLength(1);
   });
 });
+
+describe("what an answer to an import says of a record that may be there already", () => {
+  const UPDATED = both({ status: "updated" });
+  const sentAs = (mayBeThere?: boolean): SentRecord[] =>
+    SENT.map((each) => ({ ...each, ...(mayBeThere !== undefined && { mayBeThere: () => mayBeThere }) }));
+  const oddOf = (answer: unknown, sent: readonly SentRecord[], usual: unknown = { results: UPDATED }) =>
+    findOdd(usualOf(usual, sent), readSaid(answer, sent, usualOf(usual, sent))).length;
+
+  it.each([
+    "unchanged",
+    "UNCHANGED",
+    "not_modified",
+    "no changes",
+    "already up to date",
+    "same",
+    "без изменений",
+    "не изменён",
+  ])("is an acceptance where it says that nothing differs: %s", (status) => {
+    const answer = { results: [said("A-1", { status: "updated" }), said("B-2", { status })] };
+    expect(oddOf(answer, sentAs(false))).toBe(0);
+    expect(oddOf(answer, sentAs())).toBe(1);
+    const inOrder = { results: ["updated", status] };
+    expect(oddOf(inOrder, sentAs(false), { results: ["updated", "updated"] })).toBe(0);
+  });
+
+  it.each(["skipped", "not changed: locked", "no", "none", "not_found", "already", "exists"])(
+    "is none where it says something else: %s",
+    (status) => {
+      const answer = { results: [said("A-1", { status: "updated" }), said("B-2", { status })] };
+      expect(oddOf(answer, sentAs(true))).toBe(1);
+    },
+  );
+
+  it("is an acceptance where it was not changed, if it may be there", () => {
+    const usual = { results: both({ updated: true }) };
+    const answer = { results: [said("A-1", { updated: true }), said("B-2", { updated: false })] };
+    expect([true, false].map((mayBeThere) => oddOf(answer, sentAs(mayBeThere), usual))).toEqual([0, 1]);
+  });
+});
