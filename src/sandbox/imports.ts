@@ -13,6 +13,8 @@ export function importKey(...parts: readonly (string | number)[]): string {
 
 interface ImportRecord {
   readonly key: string;
+  /** The key without what the site ignores in it. */
+  readonly place: string;
   readonly sku: string;
   readonly text: string;
   /** The key properties as JSON text, for the answer. */
@@ -39,12 +41,14 @@ function textWithoutFile(record: JsonNode, property: string | null): string | un
 }
 
 function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportRecord {
-  const { key: keys, file } = options.imports[feed];
+  const { key: keys, file, ignores } = options.imports[feed];
   const { skus, feed: only } = options.reject;
   const parts = keys.map((property) => keyPart(record, property));
   const node = nodeAt(record, keys.slice(0, 1));
   const sku = node?.kind === "string" ? node.value : (node?.text ?? "");
-  const refused = (skus === "all" || skus.includes(sku)) && (only ?? feed) === feed;
+  const comparedAs = ignores === "spelling" || ignores === "both" ? foldSpelling : (text: string) => text;
+  const isNamed = skus === "all" || skus.some((each) => comparedAs(each) === comparedAs(sku));
+  const refused = isNamed && (only ?? feed) === feed;
   const lacksKey = keys.length > 0 && (sku === "" || sku === "null");
   const text = textWithoutFile(record, file);
   const problem = lacksKey
@@ -55,7 +59,17 @@ function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportReco
         ? `${file} is not base64`
         : undefined;
   const named = keys.map((property, index) => `${JSON.stringify(property)}:${parts[index]}`).join(",");
-  return { key: `[${parts.join(",")}]`, sku, text: text ?? record.text, named, problem };
+  const others = ignores === "others" || ignores === "both" ? [] : parts.slice(1);
+  const place = ignores === "nothing" ? parts : [JSON.stringify(comparedAs(sku)), ...others];
+  return {
+    ...{ key: `[${parts.join(",")}]`, place: `[${place.join(",")}]` },
+    ...{ sku, text: text ?? record.text, named, problem },
+  };
+}
+
+/** As engines of shops compare article numbers. */
+export function foldSpelling(text: string): string {
+  return text.trim().toLowerCase();
 }
 
 /** Answers with counts inside an object. */
@@ -88,7 +102,7 @@ function sentenceOf(good: number, bad: number): string {
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
 
-/** The content of the site: the newest accepted record of each key, by feed. */
+/** The content of the site: the last accepted record of each key, without what is ignored in it, by feed. */
 export class ImportedFeeds {
   private readonly site: Site;
   private readonly records = new Map<Feed, Map<string, string>>(FEEDS.map((feed) => [feed, new Map()]));
@@ -154,7 +168,7 @@ export class ImportedFeeds {
       return answerText(200, JSON.stringify({ success: false, message: words }));
     }
     const stored = this.of(feed);
-    const changed = good.filter(({ key, text }) => stored.get(key) !== text).length;
+    const changed = good.filter(({ place, text }) => stored.get(place) !== text).length;
     const effect: ImportEffect = {
       kind: "import",
       feed,
@@ -166,7 +180,7 @@ export class ImportedFeeds {
     const taken = this.site.options.importCounts === "changed" ? changed : good.length;
     const answer =
       this.acceptance(good.length, changed, bad) ?? this.sayOf(records, { good: good.length, taken }, feed);
-    return { ...answer, effect, commit: () => this.accept(effect, feedOptions) };
+    return { ...answer, effect, commit: () => this.accept(good, feed, feedOptions) };
   }
 
   /** Undefined where the answer reports each record. */
@@ -294,14 +308,14 @@ export class ImportedFeeds {
   }
 
   /** The record as stored now: a refused one in its former version, or without values. */
-  private echoOf({ key, text, problem }: ImportRecord, feed: Feed): string {
+  private echoOf({ place, text, problem }: ImportRecord, feed: Feed): string {
     if (problem === undefined) return text;
-    return this.of(feed).get(key) ?? text.replace(/:\d[\d.]*(?=[,}])/g, ":0");
+    return this.of(feed).get(place) ?? text.replace(/:\d[\d.]*(?=[,}])/g, ":0");
   }
 
-  private accept(effect: ImportEffect, feedOptions: ImportOptions): void {
-    const site = this.of(effect.feed);
+  private accept(good: readonly ImportRecord[], feed: Feed, feedOptions: ImportOptions): void {
+    const site = this.of(feed);
     if (feedOptions.replace) site.clear();
-    for (const { key, record } of effect.accepted) site.set(key, record);
+    for (const { place, text } of good) site.set(place, text);
   }
 }

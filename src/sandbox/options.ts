@@ -180,6 +180,11 @@ function importOf({ path, property, key, file }: ImportDefaults) {
     file: text.nullable().default(file ?? null),
     /** Each request replaces all records of the site. */
     replace: z.boolean().default(false),
+    /**
+     * What the site ignores in a key: case and outer blanks of its first property (`spelling`), its other properties
+     * (`others`), or both. Records with such keys are one, and the last accepted one is kept.
+     */
+    ignores: z.enum(["nothing", "spelling", "others", "both"]).default("nothing"),
   });
 }
 

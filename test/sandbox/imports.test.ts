@@ -29,6 +29,27 @@ describe("imports", () => {
     expect(sandbox.ledger.acceptedValues("stocks", importKey("A", "M"))).toHaveLength(2);
   });
 
+  it.each([
+    ["spelling", ['["a"," m"]', '["a","M"]', '["b",""]']],
+    ["others", ['["A"]', '[" a"]', '["b "]', '["B"]']],
+    ["both", ['["a"]', '["b"]']],
+  ] as const)("keeps one record of keys that differ in %s alone where that is ignored", async (ignores, places) => {
+    const sandbox = await sandboxFor({ options: { imports: { stocks: { ignores } } } });
+    const stocks = [
+      { sku: "A", warehouse: " m", quantity: 1 },
+      { sku: " a", warehouse: "M", quantity: 2 },
+      { sku: "b ", quantity: 3 },
+      { sku: "B", quantity: 4 },
+    ];
+    await pushTo(sandbox, "stocks", { stocks });
+    const site = sandbox.service.imported("stocks");
+    expect([...site.keys()]).toEqual(places);
+    expect([...site.values()].at(-1)).toBe(JSON.stringify(stocks.at(-1)));
+    sandbox.service.setOptions({ reject: { skus: ["b"] } });
+    const answer = await pushTo(sandbox, "stocks", { stocks: stocks.slice(3) });
+    expect(answer.status).toBe(ignores === "others" ? 200 : 422);
+  });
+
   it("accepts an empty array and refuses other bodies in words", async () => {
     const sandbox = await sandboxFor();
     expect((await pushTo(sandbox, "stocks", { stocks: [] })).status).toBe(200);
