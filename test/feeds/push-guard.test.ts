@@ -186,6 +186,28 @@ describe("the guard", () => {
     expect([zerosOf(test), holds()]).toEqual([0, GUARDED]);
   });
 
+  it("counts what it let go of rows that were on the site by a lost answer alone", async () => {
+    const { erp, run, minutes, holds, sandbox } = await startFilled();
+    sandbox.faults.add({ match: { path: "import" }, when: "after", do: { kind: "reset" } });
+    erp.exec(
+      "INSERT INTO stock (sku, quantity) SELECT 'N' || sku, 5 FROM stock WHERE CAST(substr(sku, 3) AS INTEGER) <= 50",
+    );
+    await run("stocks");
+    const zero = (from: number, to: number) =>
+      erp
+        .prepare(
+          "UPDATE stock SET quantity = 0 WHERE sku LIKE 'N%' AND CAST(substr(sku, 4) AS INTEGER) BETWEEN ? AND ?",
+        )
+        .run(from, to);
+    zero(1, 25);
+    // The others wait for the end of the request.
+    await minutes(3);
+    expect(holds()).toEqual([]);
+    zero(26, 50);
+    await minutes(3);
+    expect(holds()).toEqual(GUARDED);
+  });
+
   itWhole("holds a mass delete by DROP and a table made again empty, and lets it through when approved", async () => {
     const { erp, minute, zeros, holds, bridge, minutes } = await startFilled();
     erp.exec(

@@ -395,7 +395,9 @@ export class SendRequest {
     const liveChange = accepted.filter(({ live }) => live).length - before.size;
     const drops = new Map<string, number>();
     for (const [index, { id, approved, droppedAt }] of rows.entries()) {
-      if (!before.has(id) || accepted[index]?.live || approved) continue;
+      if (accepted[index]?.live || approved) continue;
+      // What was on sale is acknowledged, or may be by a request whose outcome is unknown.
+      if (!before.has(id) && droppedAt === null) continue;
       const time = droppedAt ?? at;
       drops.set(time, (drops.get(time) ?? 0) + 1);
     }
