@@ -15,7 +15,7 @@ import type { FeedKeyState } from "./diff/plan-feed.ts";
 import type { FeedRules } from "./feed.ts";
 import { bytesOf, RECORDS_BYTES_MAX } from "./feed-record.ts";
 import { isApproved, UNSHOWN } from "./guard/guard-rows.ts";
-import { isOtherInSql } from "./record-identity.ts";
+import { isOtherInSql, isSameKindInSql } from "./record-identity.ts";
 
 const FEED = [
   ...([
@@ -141,10 +141,27 @@ interface KeyStateRow
   sentGone: number;
   current: number;
   isOther: number | null;
+  isLastWord: number;
 }
 
 /** Null where a person has approved that the row goes. */
 const DROPPED_AT = `iif(${isApproved("o")}, NULL, o.dropped_at)`;
+
+/** SQL: whether another acknowledged row `t`, for which a condition holds, may name the article of row `s`. */
+export function hasOtherRow(rules: FeedRules, where: string): string {
+  if (rules.article.length === 0 || rules.scope === "whole") return "0";
+  const some = (sent: string) => `EXISTS (SELECT 1 FROM ${sent}
+    AND t.gone = 0 AND NOT (${sameKey("t", "s")}) AND ${where} AND ${isSameKindInSql(rules, "t.record", "s.record")})`;
+  const article = "coalesce(s.article, s.k0)";
+  return `(${some(`feed_sent t WHERE t.feed_id = s.feed_id AND t.k0 = ${article} AND t.article IS NULL`)}
+    OR ${some(`feed_sent t INDEXED BY feed_sent_article WHERE t.feed_id = s.feed_id AND t.article = ${article}`)})`;
+}
+
+/**
+ * SQL: whether a row on sale that may name the article of row `s` was sent before it: the service may have that of `s` in its place. A
+ * time after the last acceptance is of a clock that was set back.
+ */
+const LAST_WORD = "t.live = 1 AND t.epoch = f.epoch AND (t.sent_at <= s.sent_at OR t.sent_at > f.last_accepted_at)";
 
 /**
  * What is known of these keys. Those are left out whose record is acknowledged or waits exactly as it was found: of a
@@ -166,7 +183,8 @@ export function loadDifferent(
        SELECT at, s.record AS sentRecord, s.gone AS sentGone, s.live, s.epoch = f.epoch AS current, o.record, o.gone,
          o.state, o.doubt_record AS flightRecord, o.last_error AS lastError, o.parent, o.again,
          ${DROPPED_AT} AS droppedAt,
-         s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther
+         s.gone = 0 AND ${isOtherInSql(rules.identity, "s.record", "found.record")} AS isOther,
+         iif(found.record IS NULL AND s.gone = 0 AND s.live = 0, ${hasOtherRow(rules, LAST_WORD)}, 0) AS isLastWord
        FROM found CROSS JOIN feeds f ON f.feed_id = @feed
          LEFT JOIN feed_sent s ON s.feed_id = @feed AND ${sameKey("s", "found")}
          LEFT JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "found")}
@@ -202,13 +220,16 @@ export function loadFormerLevels(store: Store, rules: Pick<FeedRules, "feedId">)
 }
 
 function keyState(row: KeyStateRow): FeedKeyState {
-  const { sentRecord, sentGone, live, current, record, gone, again, ...outbox } = row;
+  const { sentRecord, sentGone, live, current, isLastWord, record, gone, again, ...outbox } = row;
   const { state, flightRecord, lastError, parent, droppedAt } = outbox;
   return {
     sent:
       sentRecord === null
         ? undefined
-        : { record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
+        : {
+            ...{ record: sentRecord, gone: sentGone === 1, live: live === 1, current: current === 1 },
+            ...(isLastWord === 1 && { isLastWord: true }),
+          },
     outbox:
       record === null
         ? undefined

@@ -124,6 +124,19 @@ export function foldedInSql(places: readonly Place[], record: string): string {
   return texts.length === 0 ? "NULL" : texts.join(" || char(10) || ");
 }
 
+/**
+ * SQL: whether a row of `feed_sent` may be of the same article as a record, beyond what its index finds: of stocks in any warehouse, of
+ * other feeds of the same kind or position.
+ */
+export function isSameKindInSql(
+  { name, article, identity }: { name: string; article: readonly Place[]; identity: readonly Place[] },
+  a: string,
+  b: string,
+): string {
+  if (name === "stocks" || article.length === identity.length) return "1";
+  return `${foldedInSql(identity, a)} IS ${foldedInSql(identity, b)}`;
+}
+
 /** SQL for `feed_sent.article`: the same, where that is not the first part of the key. */
 export function storedInSql(places: readonly Place[], record: string, k0: string): string {
   const stored = `nullif(${foldedInSql(places, record)}, ${k0})`;

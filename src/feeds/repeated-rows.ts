@@ -8,7 +8,7 @@ import { loadSentKeys } from "./acknowledged-rows.ts";
 import type { FeedRules } from "./feed.ts";
 import type { OutboxRow } from "./feed-outbox.ts";
 import { HANDED_EPOCH, paddedKey, sameKey } from "./feed-rows.ts";
-import { foldedInSql, isOtherInSql, storedInSql } from "./record-identity.ts";
+import { foldedInSql, isOtherInSql, isSameKindInSql, storedInSql } from "./record-identity.ts";
 
 /** After all others; and soon after the zeros, as decreases. */
 const PRIORITY = { ofNew: 3, ofDropped: 1 } as const;
@@ -86,18 +86,15 @@ function hasSent(store: Store, feeds: string): boolean {
  * service may have sold of the others since they were sent.
  */
 export function repeatOfDropped(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
-  const { feedId: feed, name, article, identity, scope } = rules;
+  const { feedId: feed, article, scope } = rules;
   if (article.length === 0 || scope === "whole") return;
-  const isSame =
-    name === "stocks" || article.length === identity.length
-      ? ""
-      : `AND ${foldedInSql(identity, "s.record")} IS ${foldedInSql(identity, "n.record")}`;
+  const isSame = isSameKindInSql(rules, "s.record", "n.record");
   store
     .prepare(
       `WITH named AS MATERIALIZED (
          SELECT o.k0, o.k1, o.k2, o.k3, o.doubt_record AS record, ${foldedInSql(article, "o.doubt_record")} AS article
          FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value WHERE o.doubt_record IS NOT NULL)
-       ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) ${isSame}`, PRIORITY.ofDropped)}`,
+       ${repeat(`f.feed_id = @feed AND s.live = 1 AND NOT (${sameKey("s", "n")}) AND ${isSame}`, PRIORITY.ofDropped)}`,
     )
     .run({ feed, ids, at });
 }

@@ -83,6 +83,40 @@ describe("the last word about an article", () => {
     expect(sent(shop)).toEqual([["Aeast 0"]]);
   });
 
+  it("is what the ERP has where it deletes a row that has sold out last, unless the other went after it", async () => {
+    const shop = await startFeeds();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 5), ('b', 7)");
+    await shop.minute();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5), ('B', 7)");
+    await shop.minute();
+    shop.erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('a', 'b')");
+    await shop.minute();
+    shop.erp.exec("UPDATE stock SET quantity = 6 WHERE sku = 'B'");
+    await shop.minute();
+    sent(shop);
+    shop.erp.exec("DELETE FROM stock WHERE sku IN ('a', 'b')");
+    await shop.minutes(4);
+    expect(sent(shop)).toEqual([["a 0"], ["A 5"]]);
+    await shop.compare("stocks");
+    await shop.minutes(3);
+    expect(sent(shop)).toEqual([]);
+    expect(shop.rows("SELECT sum(count) AS n FROM feed_drops WHERE feed_id = 1")).toEqual([{ n: 2 }]);
+  });
+
+  itWhole("stays where such a row comes back in time", async () => {
+    const shop = await startFeeds();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+    await shop.minute();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 0)");
+    await shop.minute();
+    sent(shop);
+    shop.erp.exec("DELETE FROM stock WHERE sku = 'a'");
+    await shop.minute();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 0)");
+    await shop.minutes(4);
+    expect(sent(shop)).toEqual([]);
+  });
+
   itWhole("is sent where the ERP changes it and takes that back before", async () => {
     const shop = await startFeeds();
     shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 5), ('A', 5)");

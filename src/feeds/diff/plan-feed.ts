@@ -19,6 +19,8 @@ export interface SentState {
   live: boolean;
   /** Whether the acknowledgement is valid; otherwise it shows what was on the site, not what is there now. */
   current: boolean;
+  /** It is off sale, and another row that may name its article is on sale and was sent before it. */
+  isLastWord?: boolean;
 }
 
 export interface OutboxState {
@@ -69,7 +71,9 @@ function planAbsent(rules: FeedRules, known: FeedKeyState): RowPlan {
   if (outbox?.gone && outbox.record === record) return { kind: "keep" };
   // Whether another row names its article is checked when the deletion is due.
   const isOwn = rules.scope === "changed" && !rules.sharesArticles;
-  const isSame = sent !== undefined && (sent.gone || (isOwn && isSameRecord(record, sent.record)));
+  // What its article is on sale for goes once more after it.
+  const isQuiet = isOwn && sent?.isLastWord !== true;
+  const isSame = sent !== undefined && (sent.gone || (isQuiet && isSameRecord(record, sent.record)));
   if (isSettled(known) && isSame) return nothingToSend(outbox);
   return { kind: "send", record, gone: true, isDrop: isOnSite(rules, known), priority: PRIORITY.zero };
 }
