@@ -103,6 +103,19 @@ describe("the last word about an article", () => {
     expect(shop.rows("SELECT sum(count) AS n FROM feed_drops WHERE feed_id = 1")).toEqual([{ n: 2 }]);
   });
 
+  it("is not said by a row that is sent only to find out whether the service accepts anything", async () => {
+    const shop = await startFeeds();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('a', 0), ('b', 0)");
+    await shop.minute();
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");
+    await shop.minute();
+    sent(shop);
+    shop.sandbox.faults.add({ match: { path: "import" }, when: "before", do: { kind: "reset" } });
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('D', 1)");
+    await shop.minutes(4);
+    expect(new Set(sent(shop).flat())).toEqual(new Set(["D 1", "b 0"]));
+  });
+
   itWhole("stays where such a row comes back in time", async () => {
     const shop = await startFeeds();
     shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 5)");

@@ -19,7 +19,7 @@ import {
   PARENT_IS_THERE,
   type SendLimits,
 } from "../feed-outbox.ts";
-import { type KeyParts, keyOf, sameKey } from "../feed-rows.ts";
+import { hasOtherRow, type KeyParts, keyOf, sameKey } from "../feed-rows.ts";
 
 /** How many controls may wait at a service that refuses them: more would show no more. */
 const ACCEPTED_QUEUED_MAX = 3;
@@ -90,7 +90,8 @@ function loadKnownSendable(store: Store, rules: FeedRules, limits: SendLimits): 
 
 /**
  * Queues a row that the service has accepted and that is unchanged since; undefined where there is none, or enough wait. Only what
- * changes nothing on the site: an article that is sold out, or a price. To be called inside a transaction.
+ * changes nothing on the site: an article that is sold out, or a price, of which no other row may have said anything else since. To be called
+ * inside a transaction.
  */
 function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | undefined {
   if (rules.name !== "prices" && rules.name !== "stocks") return undefined;
@@ -101,12 +102,14 @@ function queueAccepted(store: Store, rules: FeedRules, at: string): string[] | u
     rules.feedId,
   );
   if (waiting === ACCEPTED_QUEUED_MAX) return undefined;
+  const hasOther = hasOtherRow(rules, rules.name === "stocks" ? "t.live = 1" : "1");
   const row = store
     .prepare<KeyParts>(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, waiting_since)
        SELECT s.feed_id, s.k0, s.k1, s.k2, s.k3, s.record, @at FROM feed_sent s CROSS JOIN feeds f ON f.feed_id = s.feed_id
        WHERE s.feed_id = @feed AND s.gone = 0 AND s.epoch = f.epoch ${rules.name === "stocks" ? "AND s.live = 0" : ""}
          AND NOT EXISTS (SELECT 1 FROM feed_outbox x WHERE x.feed_id = s.feed_id AND ${sameKey("s", "x")})
+         AND NOT ${hasOther}
        LIMIT 1 RETURNING k0, k1, k2, k3`,
     )
     .get({ feed: rules.feedId, at });
