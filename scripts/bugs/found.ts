@@ -7,6 +7,7 @@ import { hostile, one, type PlantedBug, tested } from "./bug.ts";
 const BATCHES = "src/batches/batch-rows.ts";
 const COUNTS = "src/service/outcome/answer-counts.ts";
 const LACKING_CHANGES = "src/feeds/send/lacking-changes.ts";
+const REPEATED = "src/feeds/repeated-rows.ts";
 const REPORTS = "src/service/outcome/record-reports.ts";
 
 /** A record is left out, and the answer says so in this form. */
@@ -17,6 +18,10 @@ const fewChanges = (...importAnswer: string[]) =>
   ({ forms: { importAnswer, importCounts: "changed" }, step: { do: ["leave out", "read only"] } }) as const;
 /** No more records of a request are taken, and nothing says so but a count of unknown meaning. */
 const silentLimit = (...importAnswer: string[]) => ({ forms: { importAnswer, takenRecords: [2, 3] } }) as const;
+
+/** The site takes rows for one article whose keys differ, and the ERP has such rows. */
+const respelled = (ignores: string, ...how: string[]) =>
+  ({ forms: { ignores }, step: { do: "respell", how } }) as const;
 
 /** Every import with one article is denied. */
 const DENIED = {
@@ -2065,7 +2070,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-repeats.test.ts",
     "stock and prices that were sent before their article do not go once more after it",
     { of: "repeatOfNew", does: "return;" },
-    "src/feeds/repeated-rows.ts",
+    REPEATED,
   ),
   tested(
     "test/feeds/push-repeats.test.ts",
@@ -2077,18 +2082,96 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/feeds/push-repeats.test.ts",
     "a catalog waits for the stock that goes once more because of it",
     { of: "isOfNew", does: "return false;" },
-    "src/feeds/repeated-rows.ts",
+    REPEATED,
   ),
   tested(
     "test/feeds/push-last-word.test.ts",
     "the zero of a row is the last word about an article that another row has",
     { of: "repeatOfDropped", does: "return;" },
-    "src/feeds/repeated-rows.ts",
+    REPEATED,
   ),
   tested(
     "test/feeds/push-last-word.test.ts",
     "article numbers are only compared exactly",
     { of: "foldArticle", does: "return text;" },
     "src/database/same-name.ts",
+  ),
+  {
+    name: "a site that compares loosely keeps the zero of a row whose key the ERP has changed",
+    edits: [{ file: REPEATED, of: "repeatOfDropped", does: "return;" }],
+    foundBy: "simulation",
+    draws: respelled("both", "update", "anew"),
+  },
+  {
+    ...one(
+      "rows of other warehouses do not go once more after a deleted one",
+      "src/feeds/record-identity.ts",
+      'if (name === "stocks" || article.length === identity.length) return "1";',
+      'if (name === "" || article.length === identity.length) return "1";',
+    ),
+    draws: respelled("others", "update", "anew"),
+  },
+  {
+    name: "rows of other spellings do not go once more after a deleted one",
+    edits: [
+      {
+        file: "src/feeds/record-identity.ts",
+        in: "foldedInSql",
+        find: "`fold_article(${textInSql(record, steps)})`",
+        replace: "textInSql(record, steps)",
+      },
+    ],
+    foundBy: "simulation",
+    draws: respelled("spelling", "update", "anew"),
+  },
+  {
+    name: "the article of an acknowledged row is not stored as a service may compare it",
+    edits: [{ file: "src/feeds/record-identity.ts", of: "storedInSql", does: 'void record; void k0; return "NULL";' }],
+    foundBy: "simulation",
+    draws: respelled("spelling", "update", "anew"),
+  },
+  {
+    ...one(
+      "the others of an article go once more where a row has only sold out",
+      "src/feeds/feed-outbox.ts",
+      "if (gone.length > 0) repeatOfDropped(store, rules, { ids: idsOf(gone), at });",
+      "repeatOfDropped(store, rules, { ids: idsOf(rows.filter((row) => row.gone || !row.live)), at });",
+    ),
+    draws: respelled("both", "beside"),
+  },
+  {
+    name: "a site that compares loosely keeps the zero of a row that had sold out before it was deleted",
+    edits: [
+      {
+        file: "src/feeds/diff/plan-feed.ts",
+        in: "planAbsent",
+        find: "isOwn && sent?.isLastWord !== true",
+        replace: "isOwn",
+      },
+    ],
+    foundBy: "simulation",
+    draws: respelled("both", "beside"),
+  },
+  tested(
+    "test/feeds/push-last-word.test.ts",
+    "a row that had sold out sends its zero again although another row of its article was sent after it",
+    { find: "(t.sent_at <= s.sent_at OR t.sent_at > f.last_accepted_at)", replace: "t.sent_at > 0" },
+    "src/feeds/feed-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-last-word.test.ts",
+    "a control takes an article off sale that another row has on sale",
+    { in: "queueAccepted", find: "AND NOT ${hasOther}", replace: "" },
+    "src/feeds/send/controls.ts",
+  ),
+  tested(
+    "test/feeds/push-guard.test.ts",
+    "the guard does not count what it let go of rows that were on the site by a lost answer alone",
+    {
+      in: "#saveAccepted",
+      find: "if (!before.has(id) && droppedAt === null) continue;",
+      replace: "if (!before.has(id)) continue;",
+    },
+    "src/feeds/send/send-request.ts",
   ),
 ];

@@ -15,7 +15,7 @@ import {
 } from "./forms.ts";
 import { BODIES, OTHERWISE } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
-import { ODD_STATUSES, RELOADS, type WorldKind } from "./schedule.ts";
+import { ODD_STATUSES, RELOADS, RESPELLED, type WorldKind } from "./schedule.ts";
 import { TIMES_BACK } from "./times-back.ts";
 
 type Classes = Readonly<Record<string, readonly (string | number)[]>>;
@@ -149,6 +149,7 @@ const HOSTILE_KINDS: Classes = {
     "move",
     "other path",
     "second row",
+    "respell",
     "remake",
     "own order",
     "refer",
@@ -165,6 +166,7 @@ const HOSTILE_KINDS: Classes = {
   "form pages": [2, 3],
   "form numbers": ["true", "false"],
   "form shared": ["zero", "ignore"],
+  "form ignores": ["spelling", "others", "both"],
   "form link": LINKS,
   "form leaves": [1, 2],
   "form confirmedOnly": ["true", "false"],
@@ -207,6 +209,7 @@ const HOSTILE_MET: Classes = {
   "another question": ["updates"],
   refused: ["before the confirm"],
   "second row": ["write", "zero", "remove", "other"],
+  respelled: RESPELLED,
   "named otherwise": [
     ...OTHERWISE.map((how) => `updates ${how}`),
     ...OTHERWISE.filter((how) => how !== "time").map((how) => `orders ${how}`),

@@ -158,7 +158,7 @@ type ErpDeed = Extract<
   {
     do:
       | ("write" | "set back" | "remove" | "odd value" | "rewrite" | "rollback" | "lock" | "take" | "anew" | "ask")
-      | ("remake" | "own order" | "refer" | "cut key" | "second row" | "odd trigger");
+      | ("remake" | "own order" | "refer" | "cut key" | "second row" | "respell" | "odd trigger");
   }
 >;
 
@@ -174,6 +174,8 @@ function actAsErp(world: World, deed: ErpDeed) {
     }
     case "second row":
       return writeSecond(world, deed);
+    case "respell":
+      return respell(world, deed);
     case "set back":
       return erp.setBack(deed.feed, keyOf(deed.key));
     case "remove":
@@ -221,6 +223,17 @@ function writeSecond({ erp, forms, coverage }: World, { key, how, other }: Extra
   if (how === "remove") erp.removeSecond(own);
   else if (how === "other") erp.writeSecond(own, another);
   else erp.writeSecond(own, own, how === "zero" ? 0 : erp.nextValue());
+}
+
+/** Only where the site takes the rows for one article. */
+function respell({ erp, forms, coverage }: World, { key, to, how, isEach }: Extract<Deed, { do: "respell" }>): void {
+  if (forms.ignores === "nothing") return;
+  coverage.count("respelled", how);
+  for (const article of isEach ? KEYS : KEYS.slice(key % KEYS.length, (key % KEYS.length) + 1)) {
+    if (how === "zero") erp.leaveOthers(article, "zero");
+    else if (how === "drop") erp.leaveOthers(article, "remove");
+    else erp.respell(article, to, how);
+  }
 }
 
 /** After a table was recreated, the ERP can read nothing until the next pass has begun. */

@@ -14,6 +14,7 @@ import { KEYS, LAST_KEY } from "./erp.ts";
 import { isUnsafe, namesBatches } from "./forms.ts";
 import { countsChanges, isSilentlyLimited } from "./invariants/counts.ts";
 import type { FeedName } from "./schedule.ts";
+import { nameOfRow } from "./spellings.ts";
 import type { World } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -66,6 +67,8 @@ export async function end(world: World): Promise<Losses> {
   await poll(world, "polls", (each) => each.isExpectedByPolls);
   await waitForRefusals(world);
   const losses = await settleLosses(world);
+  if (world.violation !== undefined) return losses;
+  await sellOutBeside(world);
   if (world.violation !== undefined) return losses;
   // Expensive checks run for a share of the seeds each, where nothing fails for ever.
   const turn = world.lies.standing.length > 0 ? 0 : world.seed % LATE_LOOKS;
@@ -153,6 +156,32 @@ function askAcceptable({ auditor, erp, service }: World): void {
   if (id !== undefined) erp.ask(id, "accepted");
 }
 
+/**
+ * A row that sells out says nothing of the others that are the same article for the site, which may have sold of them: none of them goes again. Once it
+ * is deleted, the site shows what is for sale.
+ */
+async function sellOutBeside(world: World): Promise<void> {
+  const { forms, erp, service, lies } = world;
+  if (forms.ignores === "nothing" || forms.guard || lies.standing.length > 0) return;
+  const [article] = KEYS;
+  erp.write("stocks", article, "upsert");
+  await world.time.pass(2 * MINUTE_MS);
+  erp.respell(article, 1 + erp.keyOfWritten(article), "beside");
+  await world.time.pass(2 * MINUTE_MS);
+  await poll(world, "rows beside", (each) => each.isExpectedByPolls);
+  const { length } = service.ledger.entries;
+  const sold = erp.leaveOthers(article, "zero");
+  await world.time.pass(4 * MINUTE_MS);
+  await rest(world);
+  const sent = service.ledger.entries.slice(length).flatMap(({ effect }) => {
+    return effect?.kind === "import" && effect.feed === "stocks" ? effect.accepted.map(({ record }) => record) : [];
+  });
+  const others = sent.filter((record) => world.pushes.levelOf(record) !== 0);
+  if (others.length > 0 || sent.length > sold) world.fail(9, `a row has sold out, and others go: ${sent.join(" ")}`);
+  erp.leaveOthers(article, "remove");
+  await poll(world, "rows", (each) => each.isExpectedByPolls);
+}
+
 /** A record that the service refuses permanently must not block the others of its feed. */
 async function endWithPoison(world: World): Promise<void> {
   const { reject } = world.service.options;
@@ -235,9 +264,12 @@ function resume(world: World): void {
  */
 function touchRefused({ erp, auditor, seed }: World): void {
   const refused = auditor
-    .prepare("SELECT feed_id, k0 FROM feed_outbox WHERE state = 'refused' AND (record <> 'null' OR ?)")
-    .all(seed % 2) as { feed_id: number; k0: string }[];
-  for (const { feed_id, k0 } of refused) erp.touch(feed_id === 1 ? "stocks" : "prices", k0);
+    .prepare("SELECT feed_id, k0, k1 FROM feed_outbox WHERE state = 'refused' AND (record <> 'null' OR ?)")
+    .all(seed % 2) as { feed_id: number; k0: string; k1: string }[];
+  for (const { feed_id, k0, k1 } of refused) {
+    if (feed_id === 1) erp.touch("stocks", nameOfRow({ sku: k0, warehouse: k1 }));
+    else erp.touch("prices", k0);
+  }
 }
 
 function feedsOf({ forms }: World): readonly FeedName[] {

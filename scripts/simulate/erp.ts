@@ -2,6 +2,7 @@ import type Database from "better-sqlite3";
 import type { Forms } from "./forms.ts";
 import type { FeedName, SharedTable } from "./schedule.ts";
 import type { SecondConnection } from "./second-connection.ts";
+import { articleOfSku, type Ignores, keyOfRow, keysOfArticle, nameOfRow } from "./spellings.ts";
 
 /** The value of a row of the ERP at a commit. Undefined: a value that cannot be sent. */
 export type Value = number | null | undefined;
@@ -9,11 +10,14 @@ export type Value = number | null | undefined;
 interface Table {
   readonly name: string;
   readonly value: string;
-  /** The column that identifies a row. */
-  readonly by: "sku" | "warehouse";
+  /** What identifies a row: a column, or its name. */
+  readonly by: "sku" | "warehouse" | typeof ROW_NAME;
   /** The value sent for a deleted row; undefined: none. */
   readonly gone: number | undefined;
 }
+
+/** As `nameOfRow` has it. */
+const ROW_NAME = "sku || iif(warehouse = '', '', '/' || warehouse)";
 
 const TABLES: Record<FeedName, Table> = {
   stocks: { name: "stock", value: "quantity", by: "sku", gone: 0 },
@@ -25,6 +29,9 @@ const SHARED: Record<Exclude<Forms["shared"], "no">, Table> = {
   zero: { ...TABLES.stocks, by: "warehouse" },
   ignore: { ...TABLES.stocks, by: "warehouse", gone: undefined },
 };
+
+/** Where the site ignores a part of the key, each row of an article has its own. */
+const SPELLED: Table = { ...TABLES.stocks, by: ROW_NAME };
 
 /** Written only after the faults have ended. */
 export const LAST_KEY = "LAST";
@@ -56,6 +63,9 @@ export class Erp {
   readonly #histories = new Map<string, Map<string, Value[]>>();
   /** The articles of the second rows. */
   readonly #seconds = new Map<string, string>();
+  /** Of several rows of an article the one that is written. */
+  readonly #written = new Map<string, string>();
+  readonly #ignores: Ignores;
   readonly #tables: Record<FeedName, Table>;
   readonly #cut = new Set<string>();
   readonly #connection: SecondConnection;
@@ -63,9 +73,11 @@ export class Erp {
   #isLocking = false;
   #hasOwnOrder = false;
 
-  constructor(connection: SecondConnection, shared: Forms["shared"]) {
+  constructor(connection: SecondConnection, { shared, ignores }: Pick<Forms, "shared" | "ignores">) {
     this.#connection = connection;
-    this.#tables = shared === "no" ? TABLES : { ...TABLES, stocks: SHARED[shared] };
+    this.#ignores = ignores;
+    const stocks = shared !== "no" ? SHARED[shared] : ignores !== "nothing" ? SPELLED : TABLES.stocks;
+    this.#tables = { ...TABLES, stocks };
   }
 
   get isLocking(): boolean {
@@ -73,13 +85,37 @@ export class Erp {
   }
 
   /** All values of the row with that key, oldest first. */
-  history(feed: FeedName, key: string): readonly Value[] {
-    return this.#histories.get(`${feed} ${key}`)?.get(key) ?? [];
+  #history(feed: FeedName, key: string): readonly Value[] {
+    return this.#histories.get(`${feed} ${this.#articleOfRow(feed, key)}`)?.get(key) ?? [];
   }
 
   /** The same for all rows while they had the article. */
   histories(feed: FeedName, article: string): ReadonlyMap<string, readonly Value[]> {
     return this.#histories.get(`${feed} ${article}`) ?? new Map();
+  }
+
+  /** The same for the rows that a record with these values may be of. */
+  historiesOf(feed: FeedName, sku: string, warehouse: unknown): ReadonlyMap<string, readonly Value[]> {
+    if (!this.#isSpelled(feed)) return this.histories(feed, sku);
+    const row = nameOfRow({ sku, warehouse: String(warehouse) });
+    return new Map([[row, this.#history(feed, row)]]);
+  }
+
+  /** The article that the service takes a number for. */
+  articleOf(feed: FeedName, sku: string): string {
+    return this.#isSpelled(feed) ? articleOfSku(sku, this.#ignores) : sku;
+  }
+
+  #isSpelled(feed: FeedName): boolean {
+    return this.#tables[feed].by === ROW_NAME;
+  }
+
+  #articleOfRow(feed: FeedName, row: string): string {
+    return this.#isSpelled(feed) ? this.articleOf(feed, keyOfRow(row).sku) : row;
+  }
+
+  #rowOf(feed: FeedName, article: string): string {
+    return this.#isSpelled(feed) ? (this.#written.get(article) ?? article) : article;
   }
 
   /** The row with that key. */
@@ -94,8 +130,18 @@ export class Erp {
   /** The rows that have the article now. */
   rowsOf(feed: FeedName, article: string): { key: string; value: unknown }[] {
     const { name, value, by } = this.#tables[feed];
-    const sql = `SELECT ${by} AS key, ${value} AS value FROM ${name} WHERE sku = ? COLLATE BINARY`;
-    return this.#run(sql).all(article) as { key: string; value: unknown }[];
+    const isSpelled = this.#isSpelled(feed);
+    const sql = `SELECT ${by} AS key, ${value} AS value FROM ${name} WHERE ${isSpelled ? "true" : "sku = ? COLLATE BINARY"}`;
+    const rows = this.#run(sql).all(...(isSpelled ? [] : [article])) as { key: string; value: unknown }[];
+    return rows.filter(({ key }) => !isSpelled || this.#articleOfRow(feed, key) === article);
+  }
+
+  /** The rows that a record with this key is of. */
+  rowsOfKey(feed: FeedName, [sku = "", warehouse = ""]: readonly string[]): { key: string; value: unknown }[] {
+    if (!this.#isSpelled(feed)) return this.rowsOf(feed, sku);
+    const key = nameOfRow({ sku, warehouse });
+    const { exists, value } = this.current(feed, key);
+    return exists ? [{ key, value }] : [];
   }
 
   /** All articles that the row with that key has ever had. */
@@ -104,23 +150,92 @@ export class Erp {
     return named.map(([name]) => name.slice(feed.length + 1));
   }
 
-  write(feed: FeedName, key: string, how: string, value: number = ++this.#last): void {
+  write(feed: FeedName, article: string, how: string, value?: number): void {
+    this.#writeRow(feed, this.#rowOf(feed, article), how, value);
+  }
+
+  #writeRow(feed: FeedName, key: string, how: string, value: number = ++this.#last): void {
     const { name, value: column, by } = this.#tables[feed];
-    this.#note(feed, key, value);
-    const into = this.#into(feed);
+    this.#noteRow(feed, key, value);
+    const cells = this.#cellsOf(feed, key);
+    const values = `${this.#into(feed)} VALUES (${cells.map(() => "?").join(", ")}, ?)`;
     const sql =
       how === "replace"
-        ? `INSERT OR REPLACE ${into} VALUES (@key, @value)`
-        : `INSERT ${into} VALUES (@key, @value) ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
+        ? `INSERT OR REPLACE ${values}`
+        : `INSERT ${values} ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`;
     this.asItself(() => {
       if (how === "delete-insert") this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(key);
-      this.#run(sql.replace("@key", by === "sku" ? "@key" : "@key, @key")).run({ key, value });
+      this.#run(sql).run(...cells, value);
     });
   }
 
   #into(feed: FeedName): string {
     const { name, value, by } = this.#tables[feed];
     return `INTO ${name} (${by === "sku" ? "sku" : "sku, warehouse"}, ${value})`;
+  }
+
+  /** The cells of a new row beside its value. */
+  #cellsOf(feed: FeedName, key: string): string[] {
+    const { by } = this.#tables[feed];
+    if (by === "sku") return [key];
+    if (by === "warehouse") return [key, key];
+    const { sku, warehouse } = keyOfRow(key);
+    return [sku, warehouse];
+  }
+
+  #literalsOf(feed: FeedName, key: string): string {
+    const cells = this.#cellsOf(feed, key).map((cell) => `'${cell.replace("'", "''")}'`);
+    return cells.join(", ");
+  }
+
+  /**
+   * Gives the row of an article that is written another key. `beside`: a new row has it, and the former one stays.
+   * Returns whether the former row is gone.
+   */
+  respell(article: string, to: number, how: "update" | "anew" | "beside"): boolean {
+    const from = this.#rowOf("stocks", article);
+    const keys = keysOfArticle(article, this.#ignores);
+    const key = keys[to % keys.length] ?? keyOfRow(from);
+    const row = nameOfRow(key);
+    if (row === from) return false;
+    this.#written.set(article, row);
+    const { exists } = this.current("stocks", from);
+    if (how === "beside" || !exists) {
+      this.#writeRow("stocks", row, "upsert");
+      return false;
+    }
+    // What the row holds goes with it, whatever it is.
+    const { name, value: column, by } = this.#tables.stocks;
+    this.#noteRow("stocks", row, this.#history("stocks", from).at(-1));
+    this.#noteRow("stocks", from, this.#tables.stocks.gone);
+    this.asItself(() => {
+      this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(row);
+      if (how === "update") {
+        const sql = `UPDATE ${name} SET sku = ?, warehouse = ? WHERE ${by} = ?`;
+        this.#run(sql).run(key.sku, key.warehouse, from);
+      } else {
+        const copy = `INSERT INTO ${name} (sku, warehouse, ${column}) SELECT ?, ?, ${column} FROM ${name} WHERE ${by} = ?`;
+        this.#run(copy).run(key.sku, key.warehouse, from);
+        this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(from);
+      }
+    });
+    return true;
+  }
+
+  /** The place of the row that is written among the keys of its article. */
+  keyOfWritten(article: string): number {
+    const row = this.#rowOf("stocks", article);
+    return keysOfArticle(article, this.#ignores).findIndex((key) => nameOfRow(key) === row);
+  }
+
+  /** Sells out, or deletes, the rows of an article that are not written any more. Returns how many. */
+  leaveOthers(article: string, how: "zero" | "remove"): number {
+    const others = this.rowsOf("stocks", article).filter(({ key }) => key !== this.#rowOf("stocks", article));
+    for (const { key } of others) {
+      if (how === "zero") this.#writeRow("stocks", key, "upsert", 0);
+      else this.#removeRow("stocks", key);
+    }
+    return others.length;
   }
 
   /** Sets the article of a second row of stocks. Without a value it keeps its own. */
@@ -142,7 +257,7 @@ export class Erp {
   /** Changes the value of the row with that key. A second row keeps its article, which its key does not contain. */
   touch(feed: FeedName, key: string): void {
     const article = feed === "stocks" ? this.#seconds.get(key) : undefined;
-    if (article === undefined) this.write(feed, key, "upsert");
+    if (article === undefined) this.#writeRow(feed, key, "upsert");
     else this.writeSecond(key.slice(0, -1), article, ++this.#last);
   }
 
@@ -165,25 +280,29 @@ export class Erp {
 
   /** Restores the row's previous value. */
   setBack(feed: FeedName, key: string): void {
-    const before = this.history(feed, key).at(-2);
+    const before = this.#history(feed, this.#rowOf(feed, key)).at(-2);
     if (before === undefined || before === null) this.write(feed, key, "upsert");
     else this.write(feed, key, "upsert", before);
   }
 
-  remove(feed: FeedName, key: string): void {
+  remove(feed: FeedName, article: string): void {
+    this.#removeRow(feed, this.#rowOf(feed, article));
+  }
+
+  #removeRow(feed: FeedName, key: string): void {
     const { name, by, gone } = this.#tables[feed];
     const { changes } = this.asItself(() => this.#run(`DELETE FROM ${name} WHERE ${by} = ?`).run(key));
-    if (changes > 0) this.#note(feed, key, gone);
+    if (changes > 0) this.#noteRow(feed, key, gone);
   }
 
   /** `literal` is an SQL literal. */
-  writeOdd(feed: FeedName, key: string, literal: string): void {
-    const { value, by } = this.#tables[feed];
+  writeOdd(feed: FeedName, article: string, literal: string): void {
+    const { value } = this.#tables[feed];
+    const key = this.#rowOf(feed, article);
     const text = literal.replace(/^'(.*)'$/, "$1");
     const number = /^[0-9.]+$/.test(text) ? Number(text) : undefined;
-    this.#note(feed, key, text === "NULL" ? null : number);
-    const own = `'${key.replace("'", "''")}'`;
-    const named = by === "sku" ? own : `${own}, ${own}`;
+    this.#noteRow(feed, key, text === "NULL" ? null : number);
+    const named = this.#literalsOf(feed, key);
     this.asItself(() =>
       this.#connection.db.exec(
         `INSERT ${this.#into(feed)} VALUES (${named}, ${literal}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`,
@@ -240,15 +359,15 @@ export class Erp {
   }
 
   /** The same in SQLite's own procedure: what stood on the table stands on the new one, and a row has another value there. */
-  remakeWhole(feed: FeedName, key: string): void {
-    const { name: table, value, by } = this.#tables[feed];
+  remakeWhole(feed: FeedName, article: string): void {
+    const { name: table, value } = this.#tables[feed];
+    const key = this.#rowOf(feed, article);
     const now = ++this.#last;
-    this.#note(feed, key, now);
+    this.#noteRow(feed, key, now);
     this.asItself(() => {
       const objects = this.#run("SELECT sql FROM sqlite_schema WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY rowid");
       const [sql, ...others] = objects.pluck().all(table) as [string, ...string[]];
-      const own = `'${key.replace("'", "''")}'`;
-      const values = `${by === "sku" ? own : `${own}, ${own}`}, ${now}`;
+      const values = `${this.#literalsOf(feed, key)}, ${now}`;
       const write = `INSERT ${this.#into(feed)} VALUES (${values}) ON CONFLICT DO UPDATE SET ${value} = excluded.${value}`;
       this.#copyInto(table, sql, [write, ...others]);
     });
@@ -266,7 +385,8 @@ export class Erp {
    * a connection with SQLite's NOCASE finds hardly any key with this index.
    */
   orderItself(): void {
-    if (this.#hasOwnOrder) return;
+    // With its NOCASE two spellings are one row.
+    if (this.#hasOwnOrder || this.#isSpelled("stocks")) return;
     this.#connection.db.unsafeMode(true);
     this.#hasOwnOrder = true;
     this.asItself(() => this.#copyInto("stock", OWN_TABLE));
@@ -407,7 +527,11 @@ export class Erp {
     db.exec(db.inTransaction ? sql : `BEGIN IMMEDIATE; ${sql}; COMMIT`);
   }
 
-  #note(feed: FeedName, article: string, value: Value, row = article): void {
+  #noteRow(feed: FeedName, row: string, value: Value): void {
+    this.#note(feed, this.#articleOfRow(feed, row), value, row);
+  }
+
+  #note(feed: FeedName, article: string, value: Value, row: string): void {
     const name = `${feed} ${article}`;
     const histories = this.#histories.get(name) ?? new Map<string, Value[]>();
     this.#histories.set(name, histories);

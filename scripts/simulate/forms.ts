@@ -92,6 +92,8 @@ export interface Forms {
    * for a deleted article; `ignore`: nothing is sent.
    */
   readonly shared: "no" | "zero" | "ignore";
+  /** What the site ignores in the keys of stocks: rows that differ in nothing else are one article there. */
+  readonly ignores: "nothing" | "spelling" | "others" | "both";
   readonly guard: boolean;
   readonly perSecond: number;
   /** A confirm with more orders is too large. */
@@ -264,6 +266,7 @@ export function chooseForms(random: Random): Forms {
     leases: false,
     formedMs: null,
     shared: "no",
+    ignores: "nothing",
     pages: null,
     link: LINKS[0],
     leaves: 0,
@@ -354,7 +357,7 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
       takenRecords: forms.takenRecords,
       confirmIds: forms.confirmIds,
     },
-    imports: { stocks: { replace: forms.whole } },
+    imports: { stocks: { replace: forms.whole, ignores: forms.ignores } },
   };
 }
 

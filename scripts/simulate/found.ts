@@ -23,7 +23,7 @@ import {
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
-import type { Added, Apart, Fate, Step, WorldKind } from "./schedule.ts";
+import type { Added, Apart, Fate, Respelled, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.ts";
 import { TIMES_BACK } from "./times-back.ts";
@@ -102,6 +102,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x5ada, shares: { usual: 0.04, hostile: 0.06 }, draw: fewChanges },
   { tag: 0x5aeb, shares: { usual: 0.04, hostile: 0.06 }, draw: silentLimit },
   { tag: 0x5afc, shares: { usual: 0.03, hostile: 0.06 }, draw: lostOutcome },
+  // Of those that are left of them.
+  { tag: 0x5be1, shares: { usual: 0.11, hostile: 0.13 }, draw: respelled },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {
@@ -980,6 +982,50 @@ function sharedArticle(random: Random, forms: Forms): Apart | undefined {
   return {
     forms: { ...forms, shared: random() < 0.6 ? "zero" : "ignore" },
     steps: [write(other), ...round(), ...maybe(0.5, ...round())],
+  };
+}
+
+/**
+ * The site ignores how an article is spelled, or the warehouse, and the ERP gives rows other keys that are the same ones
+ * there: in place of the former, or beside them, which sell out or are deleted later.
+ */
+function respelled(random: Random, forms: Forms): Added | undefined {
+  const isCounted = forms.takenRecords !== null || forms.importCounts === "changed" || forms.importAnswer === "changes";
+  // A service that repeats its own record in place of a refused one has it under another number.
+  if (forms.whole || forms.shared !== "no" || isCounted || forms.importAnswer === "echo") return undefined;
+  const key = integerBetween(random, 0, 3);
+  const respell = (how: Respelled): Step => {
+    const isEach = random() < 0.2 ? ({ isEach: true } as const) : {};
+    return { after: 0, do: "respell", key, to: integerBetween(random, 0, 8), how, ...isEach };
+  };
+  const maybe = (share: number, ...steps: Step[]) => (random() < share ? steps : []);
+  const lost = (): Step => {
+    const when = pickOne(random, ["before", "after"] as const);
+    const fate: Fate =
+      random() < 0.7 ? { kind: "reset", when } : { kind: "late", ms: integerBetween(random, 5, 110) * SECOND };
+    return { after: 0, do: "net", on: "import", fate };
+  };
+  const round = (): Step[] => {
+    const how = pickOne(random, ["update", "anew", "beside", "beside"] as const);
+    return [
+      ...maybe(0.2, lost()),
+      respell(how),
+      ...maybe(0.2, lost()),
+      ...maybe(0.7, pass()),
+      ...maybe(0.2, write(key)),
+      ...(how === "beside"
+        ? [...maybe(0.3, respell("zero"), ...maybe(0.7, pass())), ...maybe(0.7, respell("drop"), ...maybe(0.3, lost()))]
+        : []),
+      ...maybe(0.3, ...idle(2), ...maybe(0.5, lost())),
+      ...maybe(0.3, write(key, random() < 0.4 ? "zero" : "upsert")),
+      ...maybe(0.15, { after: 0, do: "remove", feed: "stocks", key }),
+      ...idle(integerBetween(random, 0, 4)),
+    ];
+  };
+  const ignores = pickOne(random, ["spelling", "others", "both"] as const);
+  return {
+    forms: { ...forms, ignores },
+    steps: [write(key), ...maybe(0.7, pass()), ...round(), ...maybe(0.6, ...round()), ...maybe(0.3, ...round())],
   };
 }
 

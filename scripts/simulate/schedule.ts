@@ -59,6 +59,12 @@ export type Deed =
   | { do: "odd value"; feed: FeedName; key: number; value: string }
   /** The second row of the first article is written, removed, or gets the other article. */
   | { do: "second row"; key: number; how: "write" | "zero" | "remove" | "other"; other: number }
+  /**
+   * The row of an article gets another key that the site takes for the same one, as it stands or by deletion and
+   * insertion, or a row with that key comes beside it; `zero`, `drop`: the other rows of the article sell out, or are
+   * deleted. `isEach`: of all articles at once.
+   */
+  | { do: "respell"; key: number; to: number; how: Respelled; isEach?: true }
   | { do: "rewrite" | "rollback"; feed: FeedName }
   | { do: "lock"; ms: number }
   | { do: "take" }
@@ -131,6 +137,8 @@ export type Deed =
   | { do: "wait" }
   | HostileDeed;
 
+export type Respelled = (typeof RESPELLED)[number];
+
 export type SharedTable = "erp_orders" | "status_requests";
 
 export type PersonDeed = "resume" | "approve" | "retry" | "sync";
@@ -172,6 +180,7 @@ export interface Schedule {
   readonly steps: readonly Step[];
 }
 
+export const RESPELLED = ["update", "anew", "beside", "zero", "drop"] as const;
 export const RELOADS = ["wrong secret", "other template", "other key", "small chunks", "other overlap"] as const;
 export const ODD_STATUSES = ["no UTF-8", "the same", "number", "blob", "empty"] as const;
 export const STATUSES = ["new", "accepted", "packed", "shipped", "cancelled"] as const;

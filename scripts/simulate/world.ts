@@ -192,7 +192,7 @@ export class World implements Scene, Line, CommitHooks {
     this.#configure = configure;
     this.time.onStandstill = () => this.fail(15, "time stands still");
     this.auditor = database.second;
-    this.erp = new Erp(this.auditor, this.forms.shared);
+    this.erp = new Erp(this.auditor, this.forms);
     this.versions = new Versions(this.service);
     this.orders = new OrderInvariants(this);
     this.position = new PositionInvariants(this);

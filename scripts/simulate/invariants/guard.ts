@@ -131,8 +131,7 @@ export class GuardInvariants {
   }
 
   #rowsOf(key: string) {
-    const [article] = JSON.parse(key) as [string];
-    return this.#scene.erp.rowsOf("stocks", article);
+    return this.#scene.erp.rowsOfKey("stocks", JSON.parse(key) as string[]);
   }
 
   /** No time around the drop has too many of those that were sent. */

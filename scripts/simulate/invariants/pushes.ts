@@ -8,6 +8,7 @@ import { levelIn } from "../forms.ts";
 import type { Lies } from "../hostile/lies.ts";
 import type { Scene } from "../scene.ts";
 import type { FeedName } from "../schedule.ts";
+import { keyOfRow, nameOfRow } from "../spellings.ts";
 
 export type ImportEffect = Extract<Effect, { kind: "import" }>;
 
@@ -58,14 +59,23 @@ export class PushInvariants {
     this.#shown.push({ atMs: service.now(), feed, records: new Map(service.imported(feed)) });
     for (const { record } of effect.accepted) {
       const values = JSON.parse(record) as Record<string, unknown>;
-      this.#leftOut.delete(`${feed} ${String(values["sku"])}`);
-      this.#checkValue(feed, String(values["sku"]), this.#valueIn(feed, values));
+      this.#leftOut.delete(this.#nameOf(feed, String(values["sku"])));
+      this.#checkValue(feed, values);
     }
+  }
+
+  /** The level in a record of stocks. */
+  levelOf(record: string): unknown {
+    return this.#valueIn("stocks", JSON.parse(record) as Record<string, unknown>);
   }
 
   /** The bridge was told what became of these records. */
   onTold({ feed, rejected }: Pick<ImportEffect, "feed" | "rejected">): void {
-    for (const { key } of rejected) this.noteLeftOut(`${feed} ${keyOf(key)}`);
+    for (const { key } of rejected) this.noteLeftOut(this.#nameOf(feed as FeedName, keyOf(key)));
+  }
+
+  #nameOf(feed: FeedName, sku: string): string {
+    return `${feed} ${this.#scene.erp.articleOf(feed, sku)}`;
   }
 
   noteLeftOut(name: string): void {
@@ -80,7 +90,8 @@ export class PushInvariants {
     const isWhole = feed === "stocks" && forms.whole;
     if (isWhole && auditor.prepare(IS_TABLE_WAITING).get({ feed: FEED_IDS[feed] }) !== undefined) return;
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
-      const isWaiting = [key, ...erp.histories(feed, key).keys()].some(isRowWaiting);
+      const rows = [...erp.histories(feed, key).keys()];
+      const isWaiting = [key, ...rows, ...rows.map((row) => keyOfRow(row).sku)].some(isRowWaiting);
       const [difference] = this.#differencesAt(feed, key);
       const isTold = difference === undefined || auditor.prepare(IS_TOLD).get({ feed }) !== undefined;
       const before = isTold ? undefined : this.#untold.get(`${feed} ${key}`);
@@ -120,15 +131,16 @@ export class PushInvariants {
 
   excuseSince(atMs: number): void {
     for (const each of this.#shown)
-      if (each.atMs > atMs) for (const key of each.records.keys()) this.#excused.add(`${each.feed} ${keyOf(key)}`);
+      if (each.atMs > atMs) for (const key of each.records.keys()) this.excuse(this.#nameOf(each.feed, keyOf(key)));
   }
 
   #valueIn(feed: FeedName, record: Record<string, unknown>): unknown {
     return feed === "stocks" ? levelIn(record, this.#scene.forms) : record["price"];
   }
 
-  #checkValue(feed: FeedName, key: string, value: unknown): void {
-    const histories = this.#scene.erp.histories(feed, key);
+  #checkValue(feed: FeedName, record: Record<string, unknown>): void {
+    const [key, value] = [String(record["sku"]), this.#valueIn(feed, record)];
+    const histories = this.#scene.erp.historiesOf(feed, key, record["warehouse"]);
     // Of several rows that name an article each goes on from where it stood.
     for (const [row, history] of histories) {
       const name = `${feed} ${key} ${row}`;
@@ -186,21 +198,49 @@ export class PushInvariants {
   #differencesAt(feed: FeedName, key: string): string[] {
     const { erp, service, forms } = this.#scene;
     const rows = erp.rowsOf(feed, key);
-    const found = [...service.imported(feed)].find(([text]) => (JSON.parse(text) as unknown[])[0] === key);
-    const shown =
-      found === undefined ? undefined : this.#valueIn(feed, JSON.parse(found[1]) as Record<string, unknown>);
+    const found = [...service.imported(feed)].find(([text]) => erp.articleOf(feed, keyOf(text)) === key);
+    const record = found === undefined ? undefined : (JSON.parse(found[1]) as Record<string, unknown>);
+    const shown = record === undefined ? undefined : this.#valueIn(feed, record);
     const keepsGone = feed === "prices" || forms.shared === "ignore";
     if (rows.length === 0 && (keepsGone || shown === undefined || shown === 0)) return [];
     const unsendable = rows.filter(({ value }) => isUnsendable(feed, value));
     const unnamed = unsendable.filter((row) => !this.#isQuarantined(feed, row.key));
     // The site keeps what such a row was given before.
-    if (unsendable.length > 0)
+    const isSpelled = feed === "stocks" && forms.ignores !== "nothing";
+    if (unsendable.length > 0 && (!isSpelled || unnamed.length > 0))
       return unnamed.map((row) => `${feed} ${row.key}: ${String(row.value)} here, and not in quarantine`);
     if (this.#excused.has(`${feed} ${key}`)) return [];
+    if (isSpelled) return this.#spelledDifferences(key, rows, record);
     // Of several rows that name an article either may have been sent last.
     if (rows.some(({ value }) => (value === null ? (shown ?? null) === null : shown === Number(value)))) return [];
     const here = rows.length === 0 ? "gone" : rows.map(({ value }) => String(value)).join(" and ");
     return [`${feed} ${key}: ${here} here, ${String(shown)} on the site`];
+  }
+
+  /**
+   * Of several rows that are one article on the site any may have been sent last, but for one that is deleted while another is for sale.
+   * @param record the site's
+   */
+  #spelledDifferences(
+    key: string,
+    rows: readonly { key: string; value: unknown }[],
+    record: Record<string, unknown> | undefined,
+  ): string[] {
+    const shown = record === undefined ? undefined : this.#valueIn("stocks", record);
+    const name =
+      record === undefined
+        ? undefined
+        : nameOfRow({ sku: String(record["sku"]), warehouse: String(record["warehouse"]) });
+    const row = rows.find((each) => each.key === name);
+    const sendable = rows.filter(({ value }) => !isUnsendable("stocks", value));
+    const isForSale = sendable.some(({ value }) => Number(value) > 0);
+    const isRight =
+      row === undefined
+        ? !isForSale && (shown === 0 || (shown === undefined && sendable.length === 0))
+        : isUnsendable("stocks", row.value) || shown === Number(row.value);
+    if (isRight) return [];
+    const here = rows.map((each) => `${each.key}: ${String(each.value)}`).join(" and ");
+    return [`stocks ${key}: ${here === "" ? "gone" : here} here, ${String(shown)} of ${name} on the site`];
   }
 
   #isQuarantined(feed: FeedName, key: string): boolean {
