@@ -294,9 +294,9 @@ export class ImportedFeeds {
     }
   }
 
-  private outcomeOf({ key, text, problem }: ImportRecord, feed: Feed): string {
+  private outcomeOf({ place, text, problem }: ImportRecord, feed: Feed): string {
     if (problem !== undefined) return "not_found";
-    const stored = this.of(feed).get(key);
+    const stored = this.of(feed).get(place);
     if (stored === undefined) return "created";
     return stored === text ? "unchanged" : "updated";
   }
