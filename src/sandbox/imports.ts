@@ -20,6 +20,8 @@ interface ImportRecord {
   /** The key properties as JSON text, for the answer. */
   readonly named: string;
   readonly problem: string | undefined;
+  /** The catalog does not have its article, and the record is ignored for it. */
+  readonly isUnknown: boolean;
 }
 
 function keyPart(record: JsonNode, property: string): string {
@@ -40,7 +42,10 @@ function textWithoutFile(record: JsonNode, property: string | null): string | un
   return `{${members.join(",")}}`;
 }
 
-function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportRecord {
+/** The catalog's records by article. */
+type Catalog = ReadonlyMap<string, string>;
+
+function readRecord(record: JsonNode, feed: Feed, { options }: Site, catalog: Catalog): ImportRecord {
   const { key: keys, file, ignores } = options.imports[feed];
   const { skus, feed: only } = options.reject;
   const parts = keys.map((property) => keyPart(record, property));
@@ -61,15 +66,26 @@ function readRecord(record: JsonNode, feed: Feed, { options }: Site): ImportReco
   const named = keys.map((property, index) => `${JSON.stringify(property)}:${parts[index]}`).join(",");
   const others = ignores === "others" || ignores === "both" ? [] : parts.slice(1);
   const place = ignores === "nothing" ? parts : [JSON.stringify(comparedAs(sku)), ...others];
+  const isUnknown = isIgnored({ article: `[${parts[0]}]`, feed }, options, catalog);
   return {
     ...{ key: `[${parts.join(",")}]`, place: `[${place.join(",")}]` },
-    ...{ sku, text: text ?? record.text, named, problem },
+    ...{ sku, text: text ?? record.text, named, problem, isUnknown },
   };
 }
 
 /** As engines of shops compare article numbers. */
 export function foldSpelling(text: string): string {
   return text.trim().toLowerCase();
+}
+
+function isIgnored(of: { article: string; feed: Feed }, options: SandboxOptions, catalog: Catalog): boolean {
+  if (of.feed === "catalog" || options.unknownArticles === "stored") return false;
+  const record = catalog.get(of.article);
+  return record === undefined || (options.inactiveLeave && isInactive(record));
+}
+
+function isInactive(record: string): boolean {
+  return nodeAt(readJson(record), ["active"])?.text === "false";
 }
 
 /** Answers with counts inside an object. */
@@ -98,6 +114,22 @@ function warningsOf(records: readonly ImportRecord[]): string[] {
 function sentenceOf(good: number, bad: number): string {
   if (bad > 0) return "The storefront is in read-only mode";
   return `${good} ${good === 1 ? "row" : "rows"} updated`;
+}
+
+/** The records of a request by what becomes of them. */
+interface Judged {
+  /** Refused by a switch. */
+  readonly bad: readonly ImportRecord[];
+  /** Ignored, and the answer says so. */
+  readonly unknown: readonly ImportRecord[];
+  /** All that no switch refuses. */
+  readonly sound: readonly ImportRecord[];
+  readonly good: readonly ImportRecord[];
+  readonly changed: number;
+}
+
+function unknownOf(records: readonly ImportRecord[]): ImportRecord[] {
+  return records.flatMap((each) => (each.isUnknown ? [{ ...each, problem: `there is no article ${each.sku}` }] : []));
 }
 
 const TEXT_TYPE = { "content-type": "text/plain; charset=utf-8" };
@@ -139,7 +171,7 @@ export class ImportedFeeds {
     }
     const strange = list.items.findIndex((item) => item.kind !== "object");
     if (strange !== -1) return refuse(400, `${property}[${strange}] is not an object`);
-    const records = list.items.map((item) => readRecord(item, feed, this.site));
+    const records = list.items.map((item) => readRecord(item, feed, this.site, this.of("catalog")));
     return this.judge(records, feed, feedOptions);
   }
 
@@ -151,7 +183,8 @@ export class ImportedFeeds {
     }
     const parts = readForm(request.headers["content-type"] ?? "", request.body);
     if (typeof parts === "string") return refuse(400, parts);
-    return this.judge([readRecord(readJson(recordOfForm(parts)), feed, this.site)], feed, imports[feed]);
+    const record = readRecord(readJson(recordOfForm(parts)), feed, this.site, this.of("catalog"));
+    return this.judge([record], feed, imports[feed]);
   }
 
   /** Refuses the request or its bad records, as configured in `reject.how`, and plans to accept the rest. */
@@ -160,8 +193,9 @@ export class ImportedFeeds {
     const bad = records.filter((each) => each.problem !== undefined && !this.isEchoed(each, feed));
     const { takenRecords } = this.site.options.limits;
     const sound = bad.length === 0 ? records : records.filter((each) => !bad.includes(each));
+    const known = sound.some(({ isUnknown }) => isUnknown) ? sound.filter(({ isUnknown }) => !isUnknown) : sound;
     const isNone = bad.length > 0 && how === "said" && this.site.options.importAnswer === "all or none";
-    const good = isNone ? [] : takenRecords === null ? sound : sound.slice(0, takenRecords);
+    const good = isNone ? [] : takenRecords === null ? known : known.slice(0, takenRecords);
     const words = bad[0]?.problem ?? "";
     if (bad.length > 0 && /^\d+$/.test(how)) return refuse(Number(how), words);
     if (bad.length > 0 && how === "success-false") {
@@ -169,24 +203,36 @@ export class ImportedFeeds {
     }
     const stored = this.of(feed);
     const changed = good.filter(({ place, text }) => stored.get(place) !== text).length;
+    const unknown = this.site.options.unknownArticles === "silent" ? [] : unknownOf(sound);
+    const named = [...bad, ...unknown];
     const effect: ImportEffect = {
       kind: "import",
       feed,
       accepted: good.map(({ key, text }) => ({ key, record: text })),
-      rejected: (isNone ? records : bad).map(({ key, problem = words }) => ({ key, message: problem })),
-      untaken: isNone ? [] : sound.slice(good.length).map(({ key }) => key),
+      rejected: (isNone ? records : named).map(({ key, problem = words }) => ({ key, message: problem })),
+      untaken: isNone ? [] : known.slice(good.length).map(({ key }) => key),
       changed,
     };
-    const taken = this.site.options.importCounts === "changed" ? changed : good.length;
-    const answer =
-      this.acceptance(good.length, changed, bad) ?? this.sayOf(records, { good: good.length, taken }, feed);
+    const answer = this.answerOf(records, { bad, unknown, good, sound, changed }, feed);
     return { ...answer, effect, commit: () => this.accept(good, feed, feedOptions) };
   }
 
+  private answerOf(records: readonly ImportRecord[], judged: Judged, feed: Feed): Plan {
+    const { unknownArticles, importCounts, reject } = this.site.options;
+    const { bad, unknown, good, sound, changed } = judged;
+    const isSilent = unknownArticles === "silent";
+    const accepted = isSilent ? good.length + sound.filter(({ isUnknown }) => isUnknown).length : good.length;
+    const taken = importCounts === "changed" ? changed : accepted;
+    const listed = [...(reject.how === "said" ? [] : bad), ...(unknownArticles === "errors" ? unknown : [])];
+    const said =
+      unknown.length === 0 ? records : records.map((each) => unknown.find(({ key }) => key === each.key) ?? each);
+    return this.acceptance(accepted, changed, listed) ?? this.sayOf(said, { good: accepted, taken }, feed);
+  }
+
   /** Undefined where the answer reports each record. */
-  private acceptance(accepted: number, changed: number, bad: readonly ImportRecord[]): Plan | undefined {
-    if (bad.length > 0 && this.site.options.reject.how !== "said") {
-      const errors = bad.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
+  private acceptance(accepted: number, changed: number, listed: readonly ImportRecord[]): Plan | undefined {
+    if (listed.length > 0) {
+      const errors = listed.map(({ named, problem }) => `{${named},"message":${JSON.stringify(problem)}}`);
       return answerText(200, `{"accepted":${accepted},"errors":[${errors.join(",")}]}`);
     }
     switch (this.site.options.importAnswer) {
@@ -317,5 +363,15 @@ export class ImportedFeeds {
     const site = this.of(feed);
     if (feedOptions.replace) site.clear();
     for (const { place, text } of good) site.set(place, text);
+    if (feed !== "catalog" || !this.site.options.inactiveLeave) return;
+    for (const { place, text } of good) if (isInactive(text)) this.leave(place);
+  }
+
+  /** The article leaves the site. */
+  private leave(article: string): void {
+    const [sku] = JSON.parse(article) as [unknown];
+    for (const [feed, records] of this.records)
+      for (const key of feed === "catalog" ? [] : [...records.keys()])
+        if ((JSON.parse(key) as unknown[])[0] === sku) records.delete(key);
   }
 }

@@ -338,6 +338,14 @@ const OPTIONS = group({
     /** The feed of these records; null: any. */
     feed: z.enum(FEEDS).nullable().default(null),
   }),
+  /**
+   * Stock, prices and images of articles that the catalog does not have: `stored`; or ignored, where the answer is as for
+   * accepted ones (`silent`), lists them as errors (`errors`), or reports them in the usual form of the answers, where that
+   * reports single records (`said`).
+   */
+  unknownArticles: z.enum(["stored", "silent", "errors", "said"]).default("stored"),
+  /** An article whose catalog record has `active: false` leaves the catalog, with its stock, prices and images. */
+  inactiveLeave: z.boolean().default(false),
   limits: group({
     /** A larger body is answered with 413; null: no limit. */
     maxBodyBytes: whole(0).nullable().default(null),

@@ -217,6 +217,21 @@ describe("imports", () => {
     expect((await pushTo(sandbox, "stocks", locked)).text).toBe(said);
   });
 
+  it.each([
+    ["silent", '{"accepted":2,"errors":[]}'],
+    ["errors", '{"accepted":1,"errors":[{"sku":"B","warehouse":"","message":"there is no article B"}]}'],
+    ["said", '{"accepted":1,"errors":[]}'],
+  ] as const)("ignores stock of articles that the catalog does not have: %s", async (unknownArticles, said) => {
+    const sandbox = await sandboxFor({ options: { unknownArticles, inactiveLeave: true } });
+    await pushTo(sandbox, "catalog", { products: [{ sku: "A", active: true }] });
+    expect((await pushTo(sandbox, "stocks", two)).text).toBe(said);
+    expect([...sandbox.service.imported("stocks").keys()]).toEqual([importKey("A", "M")]);
+    await pushTo(sandbox, "catalog", { products: [{ sku: "A", active: false }] });
+    expect(sandbox.service.imported("stocks").size).toBe(0);
+    await pushTo(sandbox, "stocks", two);
+    expect(sandbox.service.imported("stocks").size).toBe(0);
+  });
+
   it("says success: false in a 200, and refuses all if told", async () => {
     const sandbox = await sandboxFor({ options: { reject: { skus: "all", how: "success-false" } } });
     expect((await pushTo(sandbox, "stocks", two)).json).toMatchObject({ success: false });
