@@ -281,6 +281,7 @@ export function saveQueued(
     row.parent,
   ]);
   const [record, gone, drop, priority, parent] = [0, 1, 2, 3, 4].map((at) => `value ->> ${rules.keys.length + at}`);
+  if (rules.dependents.length > 0) doubtReturning(store, rules, queued);
   store
     .prepare(
       `INSERT INTO feed_outbox (feed_id, k0, k1, k2, k3, record, gone, away_since_ms, drop_round, dropped_at, priority, parent, waiting_since)
@@ -295,6 +296,22 @@ export function saveQueued(
          gone = excluded.gone, state = 'waiting'`,
     )
     .run({ feed: rules.feedId, ...now, queued: JSON.stringify(rows) });
+}
+
+/**
+ * Rows that come back while their deletion has no known outcome: what was acknowledged before it does not count any more. The
+ * service may have deleted the article with its stock and prices, which then go once more.
+ */
+function doubtReturning(store: Store, rules: FeedRules, queued: readonly QueuedRow[]): void {
+  const keys = queued.flatMap(({ gone, key }) => (gone ? [] : [key]));
+  store
+    .prepare(
+      `WITH back AS (SELECT ${keyInJson(rules)} FROM jsonb_each(@keys))
+       UPDATE feed_sent SET epoch = ${INVALID_EPOCH} WHERE feed_id = @feed AND gone = 0 AND (k0, k1, k2, k3) IN (
+         SELECT o.k0, o.k1, o.k2, o.k3 FROM back b CROSS JOIN feed_outbox o ON o.feed_id = @feed AND ${sameKey("o", "b")}
+         WHERE o.gone = 1 AND o.doubt_record IS NOT NULL)`,
+    )
+    .run({ feed: rules.feedId, keys: JSON.stringify(keys) });
 }
 
 /** The row that must be on the site before one that waits. */

@@ -53,7 +53,7 @@ export interface FeedRules {
   /** Those of them that name the article, without the warehouse and the like; empty where unknown. */
   article: readonly (readonly string[])[];
   /** Feeds whose records a service may ignore as long as it does not have the article from this feed. */
-  dependents: readonly Pick<FeedRules, "feedId" | "article">[];
+  dependents: readonly Pick<FeedRules, "feedId" | "name" | "keys" | "article">[];
   /** No key column is part of a record: answers can name records only by the article. */
   isKeyUntold: boolean;
   /** What a row has sent of an article that it no longer names is stored separately: the article is deleted, or another row names it. */

@@ -42,21 +42,12 @@ function repeat(where: string, priority: number): string {
  * flight may have left before: their acceptance does not count.
  */
 export function repeatOfNew(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
-  const { feedId: feed, article, identity, dependents } = rules;
+  const { article, dependents } = rules;
   const feeds = JSON.stringify(dependents.map(({ feedId }) => feedId));
   if (article.length === 0 || !hasSent(store, feeds)) return;
-  const isOnSite = `EXISTS (SELECT 1 FROM feeds f CROSS JOIN feed_sent s ON s.feed_id = f.feed_id AND ${sameKey("s", "o")}
-    WHERE f.feed_id = @feed AND s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})
-      AND ${isOtherInSql(identity, "s.record", "o.doubt_record")} IS NOT TRUE)`;
-  const named = store
-    .prepare<string | null>(
-      `SELECT ${foldedInSql(article, "o.doubt_record")} FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value
-       WHERE o.doubt_record IS NOT NULL AND NOT ${isOnSite}`,
-    )
-    .pluck()
-    .all({ feed, ids });
+  const named = loadNewArticles(store, rules, ids);
   if (named.length === 0) return;
-  const articles = JSON.stringify(named);
+  const articles = JSON.stringify(named.map(({ folded }) => folded));
   store
     .prepare(
       `WITH named AS MATERIALIZED (SELECT value AS article FROM json_each(@articles))
@@ -71,6 +62,21 @@ export function repeatOfNew(store: Store, rules: FeedRules, { ids, at }: Accepte
              AND ${foldedInSql(other.article, "doubt_record")} IN (SELECT value FROM json_each(?)))`,
       )
       .run(other.feedId, articles);
+}
+
+/** The articles of rows in flight that are not known to be on the site: as the catalog names them, and as a service may compare them. */
+export function loadNewArticles(store: Store, rules: FeedRules, ids: string): { key: string; folded: string | null }[] {
+  const { feedId: feed, article, identity } = rules;
+  const isOnSite = `EXISTS (SELECT 1 FROM feeds f CROSS JOIN feed_sent s ON s.feed_id = f.feed_id AND ${sameKey("s", "o")}
+    WHERE f.feed_id = @feed AND s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})
+      AND ${isOtherInSql(identity, "s.record", "o.doubt_record")} IS NOT TRUE)`;
+  return store
+    .prepare<{ key: string; folded: string | null }>(
+      `SELECT o.k0 AS key, ${foldedInSql(article, "o.doubt_record")} AS folded
+       FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value
+       WHERE o.doubt_record IS NOT NULL AND NOT ${isOnSite}`,
+    )
+    .all({ feed, ids });
 }
 
 /** Whether any rows of these feeds were or are being sent. */

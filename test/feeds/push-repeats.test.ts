@@ -86,6 +86,47 @@ describe("stock and prices of an article that the service accepts for the first 
     expect(sent(shop)).toEqual(["stocks A 5", "catalog A a", "stocks A 5", "prices A 9.5"]);
   });
 
+  it.each([["errors"], ["said"]] as const)(
+    "go at once after it where the service refused them: %s",
+    async (unknownArticles) => {
+      const shop = await startShop();
+      shop.erp.exec("INSERT INTO products (sku, name) VALUES ('B', 'b')");
+      await shop.run("catalog");
+      shop.sandbox.service.setOptions({ unknownArticles });
+      shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 4), ('B', 5)");
+      await pass(shop, 2);
+      expect(shop.rows("SELECT k0 FROM feed_outbox WHERE retry_ms IS NOT NULL")).toEqual([{ k0: "A" }]);
+      sent(shop);
+      shop.erp.exec("INSERT INTO products (sku, name) VALUES ('A', 'a')");
+      await pass(shop, 2);
+      expect(new Set(sent(shop))).toEqual(new Set(["catalog A a", "stocks A 4"]));
+      expect(shop.quarantined().filter(({ state }) => state === "held")).toEqual([]);
+      expect(shop.rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+    },
+  );
+
+  it.each([
+    ["is lost", "reset"],
+    ["says nothing", "status"],
+  ] as const)(
+    "go once more where the article was deleted, the answer to that %s, and it comes back",
+    async (_what, kind) => {
+      const shop = await startShop();
+      shop.erp.exec(NEW);
+      await pass(shop, 2);
+      shop.sandbox.service.setOptions({ unknownArticles: "silent", inactiveLeave: true });
+      shop.erp.exec("DELETE FROM products");
+      const action = kind === "reset" ? { kind } : ({ kind, status: 503 } as const);
+      shop.sandbox.service.faults.add({ match: { path: "import" }, times: 1, when: "after", do: action });
+      await pass(shop, 3);
+      sent(shop);
+      shop.erp.exec("INSERT INTO products (sku, name) VALUES ('A', 'a')");
+      await pass(shop, 6);
+      expect(Object.keys(shop.site("stocks"))).toEqual(["A"]);
+      expect(Object.keys(shop.site("prices"))).toEqual(["A"]);
+    },
+  );
+
   itWhole("go once more where the service refused the article at first", async () => {
     const shop = await startShop();
     shop.sandbox.service.setOptions({ reject: { skus: ["A"], how: "said", feed: "catalog" } });

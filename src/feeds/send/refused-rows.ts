@@ -8,8 +8,9 @@ import type { feedOutbox } from "../../database/schema.ts";
 import type { Store } from "../../database/store.ts";
 import type { FeedRules } from "../feed.ts";
 import { changeSome, idsOf, loadRows, type OutboxRow } from "../feed-outbox.ts";
-import { paddedKey } from "../feed-rows.ts";
+import { type KeyParts, keyOf, paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
+import { loadNewArticles } from "../repeated-rows.ts";
 import { keyOfReference, referenceOf } from "../row-reference.ts";
 import { markKeyDirty } from "../source/feed-source.ts";
 
@@ -131,10 +132,42 @@ export function retryChildren(store: Store, rules: FeedRules, key: readonly stri
     markRefusedWaiting(store, rules, child);
 }
 
+/**
+ * The same for stock, prices and images of articles that the service accepts for the first time. To be called before the
+ * acceptance is stored. Rows whose key does not begin with the catalog's are retried at their time.
+ */
+export function retryOfNew(store: Store, rules: FeedRules, accepted: readonly Pick<OutboxRow, "id" | "gone">[]): void {
+  const hasRefused = store.prepare<number>(HAS_REFUSED).pluck();
+  const waiting = rules.dependents.filter(({ feedId }) => hasRefused.get({ feed: feedId }) === 1);
+  if (waiting.length === 0) return;
+  const named = loadNewArticles(store, rules, idsOf(accepted.filter(({ gone }) => !gone)));
+  const articles = JSON.stringify([...new Set(named.flatMap(({ key, folded }) => [key, folded ?? key]))]);
+  for (const feed of waiting) {
+    const rows = store
+      .prepare<KeyParts & { id: number; state: string }>(OF_ARTICLES)
+      .all({ feed: feed.feedId, articles });
+    for (const { id, state, ...parts } of rows) {
+      if (state === "refused") markRefusedWaiting(store, feed, { id, key: keyOf(feed, parts) });
+      else markWaiting(store, id);
+    }
+  }
+}
+
+const HAS_REFUSED = `SELECT EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused')
+  OR EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
+    WHERE feed_id = @feed AND state = 'waiting' AND retry_ms IS NOT NULL)`;
+const OF_ARTICLES = `SELECT o.id, o.state, o.k0, o.k1, o.k2, o.k3 FROM json_each(@articles) n
+  CROSS JOIN feed_outbox o ON o.feed_id = @feed AND o.k0 = n.value
+  WHERE iif(o.state = 'refused', o.record <> 'null', o.retry_ms IS NOT NULL AND o.refusal = 'unproven')`;
+
 const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused' AND record <> 'null'";
 
 /** For a row that was not the cause: it waits again, and its record leaves the quarantine. */
-export function markRefusedWaiting(store: Store, rules: FeedRules, { id, key }: Pick<OutboxRow, "id" | "key">): void {
+export function markRefusedWaiting(
+  store: Store,
+  rules: Pick<FeedRules, "name">,
+  { id, key }: Pick<OutboxRow, "id" | "key">,
+): void {
   markWaiting(store, id);
   store
     .prepare("DELETE FROM quarantine WHERE kind = ? AND coalesce(reference, '') = ? AND state <> 'released'")

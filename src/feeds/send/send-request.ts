@@ -32,7 +32,7 @@ import { hasUnknownOutcome, loadSentOtherwise, loadUnknownOutcomes } from "./fli
 import { type FlightEnd, Flights } from "./flights.ts";
 import { LackingChanges, type ReadChanges } from "./lacking-changes.ts";
 import { effectOf, isAboutRows, namedOf, refusalOf, withNamed } from "./read-refusal.ts";
-import { retryChildren } from "./refused-rows.ts";
+import { retryChildren, retryOfNew } from "./refused-rows.ts";
 import type { Counted, Entry, Named, Outcome, Refused, SendOptions, SendPass, Short } from "./send-pass.ts";
 import { forgetAbsent } from "./whole-rows.ts";
 
@@ -390,6 +390,7 @@ export class SendRequest {
     const { rules } = this.#options;
     const at = isoTime(clock.nowMs());
     const accepted = rows.map((row) => ({ id: row.id, gone: row.gone, live: isLive(rules, row) }));
+    if (rules.dependents.length > 0) retryOfNew(store, rules, accepted);
     const before = saveAcknowledged(store, rules, accepted, at);
     if (rules.scope === "whole") forgetAbsent(store, rules, at);
     const liveChange = accepted.filter(({ live }) => live).length - before.size;
