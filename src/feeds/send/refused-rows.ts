@@ -158,7 +158,7 @@ const HAS_REFUSED = `SELECT EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_ou
     WHERE feed_id = @feed AND state = 'waiting' AND retry_ms IS NOT NULL)`;
 const OF_ARTICLES = `SELECT o.id, o.state, o.k0, o.k1, o.k2, o.k3 FROM json_each(@articles) n
   CROSS JOIN feed_outbox o ON o.feed_id = @feed AND o.k0 = n.value
-  WHERE iif(o.state = 'refused', o.record <> 'null', o.retry_ms IS NOT NULL AND o.refusal = 'unproven')`;
+  WHERE iif(o.state = 'refused', o.record <> 'null', o.retry_ms IS NOT NULL)`;
 
 const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused' AND record <> 'null'";
 
