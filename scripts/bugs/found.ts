@@ -2072,6 +2072,56 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "repeatOfNew", does: "return;" },
     REPEATED,
   ),
+  {
+    name: "what a service has ignored of a new article is lost",
+    edits: [{ of: "repeatOfNew", does: "return;", file: "src/feeds/repeated-rows.ts" }],
+    foundBy: "simulation",
+    draws: { forms: { catalog: "silent" } },
+  },
+  {
+    name: "only the stock of a new article goes once more after it",
+    edits: [
+      {
+        in: "repeatOfNew",
+        find: 'repeat("f.feed_id IN (SELECT value FROM json_each(@feeds))", PRIORITY.ofNew)',
+        replace: 'repeat("f.feed_id = 1 AND @feeds IS NOT NULL", PRIORITY.ofNew)',
+        file: "src/feeds/repeated-rows.ts",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { forms: { catalog: "silent", prices: true } },
+  },
+  {
+    name: "an article that was deleted counts as one that the service has",
+    edits: [
+      {
+        in: "loadNewArticles",
+        find: "s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})",
+        replace: "s.epoch IN (f.epoch, ${HANDED_EPOCH})",
+        file: "src/feeds/repeated-rows.ts",
+      },
+    ],
+    foundBy: "simulation",
+    draws: { forms: { catalog: "silent", leavesSite: true } },
+  },
+  {
+    name: "an article whose deletion was not answered counts as one that the service has",
+    edits: [{ of: "doubtReturning", does: "return;", file: "src/feeds/feed-rows.ts" }],
+    foundBy: "simulation",
+    draws: { forms: { catalog: "silent", leavesSite: true } },
+  },
+  {
+    name: "rows that were refused for an unknown article wait although the service has it now",
+    edits: [{ of: "retryOfNew", does: "return;", file: "src/feeds/send/refused-rows.ts" }],
+    foundBy: "simulation",
+    draws: { forms: { catalog: ["errors", "said"] } },
+  },
+  tested(
+    "test/feeds/push-repeats.test.ts",
+    "stock of an article whose deletion was not answered does not go once more where it comes back",
+    { of: "doubtReturning", does: "return;" },
+    "src/feeds/feed-rows.ts",
+  ),
   tested(
     "test/feeds/push-repeats.test.ts",
     "a request that left before the service had the article counts as sent after it",

@@ -173,6 +173,8 @@ const HOSTILE_KINDS: Classes = {
   "form importAnswer": [...SAYS, ...SAYS_OUTCOMES],
   "form importCounts": ["accepted", "changed"],
   "form takenRecords": [1, 2, 3],
+  "form catalog": ["silent", "errors", "said"],
+  "form leavesSite": ["true", "false"],
   "form level": ["quantity", "amount", "nested"],
   "form journal": ["true", "false", "later"],
   "form cron": ["true", "false"],

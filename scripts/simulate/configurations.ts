@@ -21,7 +21,7 @@ export class Configurations {
 
   for(forms: Forms, database: string, written: Written = {}): LoadedConfig {
     const { service, orders, updates, statuses, imports } = settingsOf(forms, written);
-    const { stocks, prices } = imports;
+    const { stocks, prices, catalog } = imports;
     const parts = {
       service: this.#read({ service }),
       orders: this.#read({ service: SERVICE, orders }),
@@ -29,6 +29,7 @@ export class Configurations {
       statuses: this.#read({ service: SERVICE, statuses }),
       stocks: this.#read({ service: SERVICE, imports: { stocks } }),
       prices: this.#read({ service: SERVICE, imports: { prices } }),
+      ...(catalog === undefined ? {} : { catalog: this.#read({ service: SERVICE, imports: { catalog } }) }),
     };
     const whole = parts.service;
     const config: Config = {
@@ -40,6 +41,7 @@ export class Configurations {
         ...whole.config.imports,
         stocks: parts.stocks.config.imports.stocks,
         prices: parts.prices.config.imports.prices,
+        ...(parts.catalog === undefined ? {} : { catalog: parts.catalog.config.imports.catalog }),
       },
       database: { ...whole.config.database, path: database },
     };
@@ -69,7 +71,7 @@ interface Settings {
   orders: object;
   updates: object;
   statuses: object;
-  imports: { stocks: object; prices: object };
+  imports: { stocks: object; prices: object; catalog?: object };
 }
 
 function settingsOf(forms: Forms, { secret = CREDENTIALS.clientSecret, isMoved, ...changed }: Written): Settings {

@@ -129,6 +129,7 @@ const AREAS_OF: Readonly<Record<string, RegExp>> = {
   updates: /^updates /,
   stocks: /^(imports|stocks) /,
   prices: /^(imports|prices) /,
+  catalog: /^(imports|catalog) /,
 };
 const FAILING_OF: Readonly<Record<string, string>> = {
   [CONFIRMS]: "SELECT order_ids FROM batches WHERE id = ?",

@@ -11,7 +11,7 @@ import {
   WAITING,
 } from "./differences.ts";
 import { KEYS, LAST_KEY } from "./erp.ts";
-import { isUnsafe, namesBatches } from "./forms.ts";
+import { feedsOf, isUnsafe, namesBatches } from "./forms.ts";
 import { countsChanges, isSilentlyLimited } from "./invariants/counts.ts";
 import type { FeedName } from "./schedule.ts";
 import { nameOfRow } from "./spellings.ts";
@@ -49,6 +49,7 @@ export interface Losses {
 /** Ends the faults. Within a limited number of polls the disk must equal the service, and nothing may wait. */
 export async function end(world: World): Promise<Losses> {
   endFaults(world);
+  fillCatalog(world);
   // A killed program starts again; one that was asked to stop ends.
   await world.time.pass(MINUTE_MS / 2);
   world.isTicking = false;
@@ -58,7 +59,8 @@ export async function end(world: World): Promise<Losses> {
   resume(world);
   touchRefused(world);
   // A hold ends with the next accepted request.
-  for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+  for (const feed of feedsOf(world.forms)) world.erp.write(feed, LAST_KEY, "upsert");
+  await outlastUnknown(world);
   await showLimit(world);
   // Where a confirm names nothing, only a further answer shows that nothing is missing.
   createOrder(world);
@@ -89,7 +91,7 @@ export async function end(world: World): Promise<Losses> {
 export async function showLimit(world: World): Promise<void> {
   if (!isSilentlyLimited(world.forms)) return;
   for (const keys of [KEYS, KEYS, KEYS.slice(0, 1), KEYS.slice(1, 2)]) {
-    for (const feed of feedsOf(world)) for (const key of keys) world.erp.write(feed, key, "upsert");
+    for (const feed of feedsOf(world.forms)) for (const key of keys) world.erp.write(feed, key, "upsert");
     await world.time.pass(2 * MINUTE_MS);
     await rest(world);
   }
@@ -99,7 +101,7 @@ export async function showLimit(world: World): Promise<void> {
 async function outlastDoubt(world: World): Promise<void> {
   const held = world.auditor.prepare("SELECT 1 FROM holds WHERE reason = 'answer'");
   for (let hours = 0; hours < DOUBT_HOURS_MAX && world.counts.isAmbiguous && held.get() !== undefined; hours++) {
-    for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+    for (const feed of feedsOf(world.forms)) world.erp.write(feed, LAST_KEY, "upsert");
     await world.time.pass(2 * MINUTE_MS);
     world.isTicking = false;
     await rest(world);
@@ -239,7 +241,7 @@ function resume(world: World): void {
   const { store } = life;
   if (!namesBatches(world.forms)) store.write(() => store.prepare("DELETE FROM batches WHERE state = 'unread'").run());
   const held = store.prepare("SELECT area, reason FROM holds WHERE next_probe_at IS NULL").all() as {
-    area: "stocks" | "prices";
+    area: FeedName;
     reason: string;
   }[];
   for (const { area, reason } of held) {
@@ -258,22 +260,45 @@ function resume(world: World): void {
   }
 }
 
+/** Whether the row was refused for its unknown article alone: it goes again once the service has that. */
+function goesWithArticle({ pushes, hadRejects, lies }: World, feed: FeedName, key: string): boolean {
+  return pushes.wasUnknown(feed, key) && !hadRejects && !lies.lasting().has(`${feed} ${key}`);
+}
+
+const FEED_OF: Record<number, FeedName> = { 1: "stocks", 2: "prices", 3: "catalog" };
+
 /**
  * A refused record is retried when its row changes. Nothing else is changed, so that forgotten rows are not repaired.
  * Values that no record can contain are corrected in every second life; in the others they stay in quarantine.
  */
-function touchRefused({ erp, auditor, seed }: World): void {
+function touchRefused(world: World): void {
+  const { erp, auditor, seed } = world;
   const refused = auditor
     .prepare("SELECT feed_id, k0, k1 FROM feed_outbox WHERE state = 'refused' AND (record <> 'null' OR ?)")
     .all(seed % 2) as { feed_id: number; k0: string; k1: string }[];
   for (const { feed_id, k0, k1 } of refused) {
-    if (feed_id === 1) erp.touch("stocks", nameOfRow({ sku: k0, warehouse: k1 }));
-    else erp.touch("prices", k0);
+    const feed = FEED_OF[feed_id] ?? "stocks";
+    if (goesWithArticle(world, feed, k0)) continue;
+    erp.touch(feed, feed === "stocks" ? nameOfRow({ sku: k0, warehouse: k1 }) : k0);
   }
 }
 
-function feedsOf({ forms }: World): readonly FeedName[] {
-  return forms.prices ? ["stocks", "prices"] : ["stocks"];
+/**
+ * The ERP has a catalog record of each article in the end, but in some lives in which nothing shows that the service ignores the others.
+ */
+export function fillCatalog({ erp, forms, seed }: World): void {
+  if (forms.catalog === "none") return;
+  const isPart = forms.catalog === "silent" && seed % 2 === 0;
+  const lacking = [...(isPart ? [] : KEYS), LAST_KEY].filter((key) => !erp.current("catalog", key).exists);
+  for (const key of lacking) erp.write("catalog", key, "upsert");
+}
+
+/** A hold for stock of unknown articles ends with stock of one that the catalog has. */
+async function outlastUnknown(world: World): Promise<void> {
+  if (world.forms.catalog === "none") return;
+  await world.time.pass(3 * MINUTE_MS);
+  await rest(world);
+  for (const feed of feedsOf(world.forms)) world.erp.write(feed, LAST_KEY, "upsert");
 }
 
 /** With unsafe forms: determines what happened to the orders that no client could have kept. */

@@ -18,10 +18,13 @@ interface Table {
 
 /** As `nameOfRow` has it. */
 const ROW_NAME = "sku || iif(warehouse = '', '', '/' || warehouse)";
+/** In place of the name of an article that is not shown. */
+export const OFF_SALE = -1;
 
 const TABLES: Record<FeedName, Table> = {
   stocks: { name: "stock", value: "quantity", by: "sku", gone: 0 },
   prices: { name: "prices", value: "price", by: "sku", gone: undefined },
+  catalog: { name: "products", value: "name", by: "sku", gone: OFF_SALE },
 };
 
 /** Where two rows may have the same article, `warehouse` identifies each. */

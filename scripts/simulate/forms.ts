@@ -1,6 +1,6 @@
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { pickOne, type Random } from "../../src/sandbox/random.ts";
-import type { Asked } from "./schedule.ts";
+import type { Asked, FeedName } from "./schedule.ts";
 
 /**
  * The forms of one simulated service's interface, and the configuration that fits it. Plain data, so that a schedule
@@ -86,6 +86,13 @@ export interface Forms {
   /** The service accepts only so many records of a request, and only its counts show it. */
   readonly takenRecords: number | null;
   readonly prices: boolean;
+  /**
+   * Whether there is a catalog, and what the service answers to stock and prices of an article that it does not have, which it
+   * ignores: as for accepted ones, with a list of errors, or in the usual form of its answers.
+   */
+  readonly catalog: "none" | "silent" | "errors" | "said";
+  /** A deleted article leaves the site with its stock and prices. */
+  readonly leavesSite: boolean;
   readonly whole: boolean;
   /**
    * Whether two rows of stocks may have the same article: each has its own key, which is not sent. `zero`: 0 is sent
@@ -253,6 +260,8 @@ export function chooseForms(random: Random): Forms {
     maxRecords: chance(0.2) ? one(1, 2) : null,
     takenRecords: null,
     prices: chance(0.4),
+    catalog: "none",
+    leavesSite: false,
     whole: chance(0.15),
     guard: chance(0.2),
     perSecond: one(5, 50, 10_000),
@@ -352,6 +361,8 @@ export function serviceOptions(forms: Forms): SandboxOptionsPatch {
     importAnswer: forms.importAnswer,
     importCounts: forms.importCounts,
     repeatsSecret: forms.repeatsSecret,
+    unknownArticles: forms.catalog === "none" ? "stored" : forms.catalog,
+    inactiveLeave: forms.leavesSite,
     limits: {
       maxRecords: forms.whole ? null : forms.maxRecords,
       takenRecords: forms.takenRecords,
@@ -406,6 +417,16 @@ function keyOfStocks({ shared }: Forms, { otherKey }: Changed): object {
   return otherKey ? { key: ["warehouse", "sku"] } : {};
 }
 
+const CATALOG = {
+  path: "/api/v1/import/catalog",
+  record: { sku: "{sku}", name: "{name}", active: "{active|bool}" },
+};
+
+/** The feeds of the shop. */
+export function feedsOf({ prices, catalog }: Forms): readonly FeedName[] {
+  return ["stocks", ...(prices ? ["prices" as const] : []), ...(catalog === "none" ? [] : ["catalog" as const])];
+}
+
 /** The configuration that an operator would write for this service. */
 export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<string, unknown> {
   const feed = {
@@ -450,6 +471,7 @@ export function bridgeSettings(forms: Forms, changed: Changed = {}): Record<stri
           : {}),
       },
       prices: { ...feed, ...(forms.prices ? { path: "/api/v1/import/prices" } : {}) },
+      ...(forms.catalog === "none" ? {} : { catalog: { ...feed, ...CATALOG } }),
     },
   };
 }

@@ -23,6 +23,7 @@ import {
 } from "./forms.ts";
 import { OTHERWISE } from "./hostile/grammar.ts";
 import { EMPTY_WORDS } from "./hostile/lies.ts";
+import { newArticles } from "./new-articles.ts";
 import type { Added, Apart, Fate, Respelled, Step, WorldKind } from "./schedule.ts";
 import { MISTYPED_KEYS, SLIPS } from "./slips.ts";
 import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.ts";
@@ -104,6 +105,7 @@ const FOUND: readonly Found[] = [
   { tag: 0x5afc, shares: { usual: 0.03, hostile: 0.06 }, draw: lostOutcome },
   // Of those that are left of them.
   { tag: 0x5be1, shares: { usual: 0.11, hostile: 0.13 }, draw: respelled },
+  { tag: 0xca7a, shares: { usual: 0.12, hostile: 0.12 }, draw: newArticles },
 ];
 
 export function drawFound(seed: number, world: WorldKind, forms: Forms): Required<Added> {

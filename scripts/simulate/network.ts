@@ -266,7 +266,8 @@ class Exchange {
   #isLeftOut(): boolean {
     const { ledger, options } = this.#line.service;
     const effect = ledger.entries.at(-1)?.effect;
-    return options.reject.how === "said" && effect?.kind === "import" && effect.rejected.length > 0;
+    const isSaid = options.reject.how === "said" || options.unknownArticles !== "stored";
+    return isSaid && effect?.kind === "import" && effect.rejected.length > 0;
   }
 
   #failAfter(ms: number, code: string, effect: "none" | "unknown") {

@@ -39,7 +39,7 @@ export type Switch =
   | "empty feed"
   | "no date";
 
-export type FeedName = "stocks" | "prices";
+export type FeedName = "stocks" | "prices" | "catalog";
 
 export type Deed =
   | { do: "orders"; count: number }

@@ -68,7 +68,7 @@ const REQUESTS_MAX = 10_000;
 /** What tells whether a commit has moved an order or the position. */
 const MOVES = `SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'order_event_rows') AS event,
   (SELECT value FROM watermarks WHERE stream = 'updates') AS mark`;
-const JOBS = new Set(["orders", "updates", "statuses", "stocks", "prices"]);
+const JOBS = new Set(["orders", "updates", "statuses", "stocks", "prices", "catalog"]);
 
 export interface Violation {
   readonly invariant: number;
@@ -482,7 +482,7 @@ export class World implements Scene, Line, CommitHooks {
       this.statuses.onResult(life.number);
       this.statuses.checkPace(runner?.sinceLastStartMs() ?? 0);
     }
-    if (job === "stocks" || job === "prices") {
+    if (job === "stocks" || job === "prices" || job === "catalog") {
       this.pushes.checkLeftOut(job);
       this.counts.onResult(job);
     }
@@ -593,13 +593,14 @@ export class World implements Scene, Line, CommitHooks {
   answerElsewhere({ request, number, origin }: Sent): SandboxResponse {
     const starting = Buffer.from('{"error":"starting"}');
     const notReady = { status: 500, headers: {}, body: starting, delivery: { kind: "plain" } } as const;
+    const isOtherPath = origin === ORIGIN;
     this.#elsewhere ??= new SandboxService({
       credentials: CREDENTIALS,
       now: () => this.time.trueMs,
       random: seededRandom(this.seed ^ 0xe15e),
-      options: serviceOptions(this.forms),
+      // It has no catalog where stocks alone go to it.
+      options: serviceOptions(isOtherPath ? { ...this.forms, catalog: "none" } : this.forms),
     });
-    const isOtherPath = origin === ORIGIN;
     const { path } = isOtherPath ? this.service.options.imports.stocks : request;
     const response = isOtherPath || this.isElsewhereReady ? this.#elsewhere.handle({ ...request, path }) : notReady;
     this.trace(`#${number} = ${response.status} ${response.body.toString("utf8")}`);

@@ -23,9 +23,9 @@ import {
   unitOf,
   WAITING,
 } from "../differences.ts";
-import { type Losses, showLimit } from "../ending.ts";
+import { fillCatalog, type Losses, showLimit } from "../ending.ts";
 import { KEYS, LAST_KEY } from "../erp.ts";
-import { TRANSITIONS } from "../forms.ts";
+import { feedsOf, TRANSITIONS } from "../forms.ts";
 import { SENDERS } from "../invariants/discipline.ts";
 import { isUnsendable } from "../invariants/pushes.ts";
 import type { FeedName } from "../schedule.ts";
@@ -60,6 +60,7 @@ const NO_LOSSES: Losses = { count: 0, rescued: 0, told: 0, untold: 0 };
 
 export async function endQuietly(world: World): Promise<Losses> {
   endFaults(world);
+  fillCatalog(world);
   world.service.setOptions({ updates: { pageLimit: world.forms.page } });
   if (Object.keys(world.changed).length > 0) reload(world, {});
   // In the other half the service keeps its absurd records: they wait in quarantine, and nothing else waits for them.
@@ -132,7 +133,7 @@ async function outlastDoubt(world: World): Promise<number> {
   const begunMs = world.time.elapsedMs;
   const held = world.auditor.prepare("SELECT 1 FROM holds WHERE reason = 'answer'");
   for (let hours = 0; hours < DOUBT_HOURS_MAX && world.counts.isAmbiguous && held.get() !== undefined; hours++) {
-    for (const feed of feedsOf(world)) world.erp.write(feed, LAST_KEY, "upsert");
+    for (const feed of feedsOf(world.forms)) world.erp.write(feed, LAST_KEY, "upsert");
     await goOn(world, HOUR_MS, ROUNDS_PER_HOUR);
   }
   return world.time.elapsedMs - begunMs;
@@ -315,7 +316,7 @@ async function rest(world: World): Promise<void> {
 function live(world: World): void {
   const { erp, auditor, service, versions, lies } = world;
   createOrder(world);
-  for (const feed of feedsOf(world)) erp.write(feed, LAST_KEY, "upsert");
+  for (const feed of feedsOf(world.forms)) erp.write(feed, LAST_KEY, "upsert");
   erp.take();
   const stored = auditor
     .prepare("SELECT order_id FROM orders WHERE removed_at IS NULL ORDER BY order_key")
@@ -364,10 +365,6 @@ async function night(world: World): Promise<void> {
     await rest(world);
     if (world.forms.cron) await goOn(world, 2 * MINUTE_MS, 1);
   }
-}
-
-function feedsOf({ forms }: World): readonly FeedName[] {
-  return forms.prices ? ["stocks", "prices"] : ["stocks"];
 }
 
 /** What is over leaves no rows for ever: they are gone when they are older than they are to be kept. */
@@ -523,7 +520,7 @@ function listQuarantined(world: World): string[] {
 
 function isRightlyQuarantined(world: World, { kind, reference, payload }: Quarantined): boolean {
   const { versions, erp, lies, hadRefusedRecords } = world;
-  if (kind === "stocks" || kind === "prices") {
+  if (kind === "stocks" || kind === "prices" || kind === "catalog") {
     if (reference === null) return erp.countCut(kind) > 0;
     const { exists, value } = erp.current(kind, reference);
     if (exists && isUnsendable(kind, value)) return true;

@@ -8,7 +8,7 @@ import { recordsOf } from "../hostile/lies.ts";
 import type { ProgramLife } from "../life.ts";
 import type { Sent, Told } from "../network.ts";
 import type { Scene } from "../scene.ts";
-import type { Asked } from "../schedule.ts";
+import type { Asked, FeedName } from "../schedule.ts";
 
 type Answered = Extract<Told, { kind: "answer" }>;
 
@@ -19,6 +19,8 @@ const WAITS_OF_ONE = 2;
 /** The least that a job backs off after a failure. */
 const BACKOFF_MIN_MS = 900;
 
+const FEEDS: readonly string[] = ["stocks", "prices", "catalog"] satisfies FeedName[];
+
 /** Jobs that send such requests. */
 export const SENDERS: Record<Asked, readonly string[]> = {
   orders: ["orders"],
@@ -26,7 +28,7 @@ export const SENDERS: Record<Asked, readonly string[]> = {
   updates: ["updates"],
   snapshot: ["updates", "statuses", "reconcile"],
   status: ["statuses"],
-  import: ["stocks", "prices"],
+  import: FEEDS,
 };
 
 interface Closed {
@@ -239,7 +241,7 @@ export class DisciplineInvariants {
     }
     const { area, reason } = result.hold;
     this.#scene.coverage.count("hold", reason);
-    const own = job === "stocks" || job === "prices" ? ["imports", job] : ["orders", job];
+    const own = FEEDS.includes(job) ? ["imports", job] : ["orders", job];
     if (!own.includes(area)) this.#scene.fail(10, `${job} waits for a hold of ${area}`);
     const isOfArea = reason === "credentials" || reason === "payment" || reason === "rate limit";
     if (isOfArea && !this.#causes.has(causeOf(own[0] ?? "", reason, life.secret))) {
@@ -267,8 +269,8 @@ export class DisciplineInvariants {
   /** A feed that was accepted before another was refused goes on. */
   #checkHeldFeed(life: ProgramLife, job: string, reason: string) {
     const accepted = this.#accepted.get(job);
-    const sinceMs = this.#refusedSinceMs.get(job === "stocks" ? "prices" : "stocks");
-    if (accepted?.life !== life.number || sinceMs === undefined || accepted.atMs >= sinceMs) return;
+    const refused = FEEDS.filter((feed) => feed !== job).flatMap((feed) => this.#refusedSinceMs.get(feed) ?? []);
+    if (accepted?.life !== life.number || refused.length === 0 || accepted.atMs >= Math.min(...refused)) return;
     this.#scene.fail(10, `${job} waits for ${reason}, which another feed met after ${job} was accepted`);
   }
 

@@ -1,10 +1,11 @@
 /*
  * What the site is given follows, for each key, the order in which the table had it; and ends with what it has now.
  */
+import { importKey } from "../../../src/sandbox/imports.ts";
 import type { LedgerEntry } from "../../../src/sandbox/ledger.ts";
 import type { Effect } from "../../../src/sandbox/messages.ts";
-import { KEYS } from "../erp.ts";
-import { levelIn } from "../forms.ts";
+import { KEYS, OFF_SALE } from "../erp.ts";
+import { feedsOf, levelIn } from "../forms.ts";
 import type { Lies } from "../hostile/lies.ts";
 import type { Scene } from "../scene.ts";
 import type { FeedName } from "../schedule.ts";
@@ -31,7 +32,8 @@ const UNTOLD_PASSES = 5;
 const IS_TOLD = `SELECT 1 FROM holds WHERE area IN (@feed, 'imports')
   UNION ALL SELECT 1 FROM flows WHERE flow = @feed AND failing_since IS NOT NULL
   UNION ALL SELECT 1 FROM feed_outbox o JOIN feeds f USING (feed_id) WHERE f.name = @feed AND o.last_error IS NOT NULL`;
-const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2 };
+const FEED_IDS: Record<FeedName, number> = { stocks: 1, prices: 2, catalog: 3 };
+const FEEDS: readonly FeedName[] = ["stocks", "prices", "catalog"];
 
 export class PushInvariants {
   readonly #scene: Scene;
@@ -45,6 +47,8 @@ export class PushInvariants {
   readonly #blamed = new Set<string>();
   /** What the site held after each acceptance, by the service's clock. */
   readonly #shown: { atMs: number; feed: FeedName; records: ReadonlyMap<string, string> }[] = [];
+  /** Rows that were not taken because the service did not have their articles, and that said so. */
+  readonly #unknown = new Set<string>();
   /** Rows that the service has lost without a sign of it. */
   readonly #excused = new Set<string>();
 
@@ -55,8 +59,12 @@ export class PushInvariants {
   onEntry({ effect }: LedgerEntry): void {
     if (effect?.kind !== "import") return;
     const feed = effect.feed as FeedName;
-    const { service } = this.#scene;
-    this.#shown.push({ atMs: service.now(), feed, records: new Map(service.imported(feed)) });
+    const { service, forms } = this.#scene;
+    // An article takes its stock and prices with it.
+    for (const changed of feed === "catalog" && forms.leavesSite ? FEEDS : [feed])
+      this.#shown.push({ atMs: service.now(), feed: changed, records: new Map(service.imported(changed)) });
+    for (const { key } of effect.rejected)
+      if (!this.#isInCatalog(keyOf(key))) this.#unknown.add(`${feed} ${keyOf(key)}`);
     for (const { record } of effect.accepted) {
       const values = JSON.parse(record) as Record<string, unknown>;
       this.#leftOut.delete(this.#nameOf(feed, String(values["sku"])));
@@ -92,7 +100,7 @@ export class PushInvariants {
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
       const rows = [...erp.histories(feed, key).keys()];
       const isWaiting = [key, ...rows, ...rows.map((row) => keyOfRow(row).sku)].some(isRowWaiting);
-      const [difference] = this.#differencesAt(feed, key);
+      const [difference] = this.#differencesAt(feed, key, true);
       const isTold = difference === undefined || auditor.prepare(IS_TOLD).get({ feed }) !== undefined;
       const before = isTold ? undefined : this.#untold.get(`${feed} ${key}`);
       const { passes, sinceMs } = before ?? { passes: 0, sinceMs: time.elapsedMs };
@@ -115,6 +123,7 @@ export class PushInvariants {
     const shown = new Map<FeedName, ReadonlyMap<string, string>>([
       ["stocks", new Map()],
       ["prices", new Map()],
+      ["catalog", new Map()],
     ]);
     for (const each of this.#shown) if (each.atMs <= atMs) shown.set(each.feed, each.records);
     return shown;
@@ -135,6 +144,7 @@ export class PushInvariants {
   }
 
   #valueIn(feed: FeedName, record: Record<string, unknown>): unknown {
+    if (feed === "catalog") return record["active"] === false ? OFF_SALE : Number(record["name"]);
     return feed === "stocks" ? levelIn(record, this.#scene.forms) : record["price"];
   }
 
@@ -162,7 +172,7 @@ export class PushInvariants {
   /** After rows were refused: each that is blamed now is one of which the service has said something that may last. */
   checkBlamed(feed: string, { lies, hadRejects }: { lies: Lies; hadRejects: boolean }): void {
     const { auditor, erp, fail } = this.#scene;
-    if ((feed !== "stocks" && feed !== "prices") || hadRejects) return;
+    if ((feed !== "stocks" && feed !== "prices" && feed !== "catalog") || hadRejects) return;
     const held = auditor.prepare(BLAMED).pluck().all(feed) as string[];
     const named = lies.lasting();
     for (const key of held) {
@@ -171,7 +181,7 @@ export class PushInvariants {
       this.#blamed.add(name);
       const { exists, value } = erp.current(feed, key);
       const isNamed = erp.articlesOf(feed, key).some((article) => named.has(`${feed} ${article}`));
-      if (named.has(name) || isNamed || (exists && isUnsendable(feed, value))) continue;
+      if (named.has(name) || isNamed || this.wasUnknown(feed, key) || (exists && isUnsendable(feed, value))) continue;
       fail(16, `${name} is in quarantine for what the service said of all`);
     }
   }
@@ -179,8 +189,7 @@ export class PushInvariants {
   /** What is not on the site as it should be, as sentences; nothing where all is well. */
   differences(): string[] {
     const { forms } = this.#scene;
-    const feeds: FeedName[] = forms.prices ? ["stocks", "prices"] : ["stocks"];
-    return feeds.flatMap((feed) => [
+    return feedsOf(forms).flatMap((feed) => [
       ...KEYS.flatMap((key) => this.#differencesAt(feed, key)),
       ...this.#cutDifferences(feed),
     ]);
@@ -195,21 +204,23 @@ export class PushInvariants {
       : [];
   }
 
-  #differencesAt(feed: FeedName, key: string): string[] {
+  /** @param isOfAll of articles as well that the service does not have */
+  #differencesAt(feed: FeedName, key: string, isOfAll = false): string[] {
     const { erp, service, forms } = this.#scene;
     const rows = erp.rowsOf(feed, key);
     const found = [...service.imported(feed)].find(([text]) => erp.articleOf(feed, keyOf(text)) === key);
     const record = found === undefined ? undefined : (JSON.parse(found[1]) as Record<string, unknown>);
     const shown = record === undefined ? undefined : this.#valueIn(feed, record);
     const keepsGone = feed === "prices" || forms.shared === "ignore";
-    if (rows.length === 0 && (keepsGone || shown === undefined || shown === 0)) return [];
+    const off = feed === "catalog" ? OFF_SALE : 0;
+    if (rows.length === 0 && (keepsGone || shown === undefined || shown === off)) return [];
     const unsendable = rows.filter(({ value }) => isUnsendable(feed, value));
     const unnamed = unsendable.filter((row) => !this.#isQuarantined(feed, row.key));
     // The site keeps what such a row was given before.
     const isSpelled = feed === "stocks" && forms.ignores !== "nothing";
     if (unsendable.length > 0 && (!isSpelled || unnamed.length > 0))
       return unnamed.map((row) => `${feed} ${row.key}: ${String(row.value)} here, and not in quarantine`);
-    if (this.#excused.has(`${feed} ${key}`)) return [];
+    if (this.#excused.has(`${feed} ${key}`) || !(isOfAll || feed === "catalog" || this.#isInCatalog(key))) return [];
     if (isSpelled) return this.#spelledDifferences(key, rows, record);
     // Of several rows that name an article either may have been sent last.
     if (rows.some(({ value }) => (value === null ? (shown ?? null) === null : shown === Number(value)))) return [];
@@ -243,6 +254,21 @@ export class PushInvariants {
     return [`stocks ${key}: ${here === "" ? "gone" : here} here, ${String(shown)} of ${name} on the site`];
   }
 
+  /** Whether the service has the article, if it has a catalog. */
+  #isInCatalog(article: string): boolean {
+    const { service, forms } = this.#scene;
+    if (forms.catalog === "none") return true;
+    const record = service.imported("catalog").get(importKey(article));
+    if (record === undefined || !forms.leavesSite) return record !== undefined;
+    return this.#valueIn("catalog", JSON.parse(record) as Record<string, unknown>) !== OFF_SALE;
+  }
+
+  /** Whether the row was ever left out because the service did not have its article. */
+  wasUnknown(feed: FeedName, key: string): boolean {
+    const { erp } = this.#scene;
+    return [key, ...erp.articlesOf(feed, key)].some((article) => this.#unknown.has(`${feed} ${article}`));
+  }
+
   #isQuarantined(feed: FeedName, key: string): boolean {
     return this.#scene.auditor.prepare(IS_QUARANTINED).get(feed, key) !== undefined;
   }
@@ -255,6 +281,7 @@ export function keyOf(importKey: string): string {
 
 /** Values that no record can carry: such a row is named to a person, and the site keeps what it was given before. */
 export function isUnsendable(feed: FeedName, value: unknown): boolean {
+  if (feed === "catalog") return false;
   // Only a quantity must be a number: a price may be taken away.
   if (value === null) return feed === "stocks";
   return typeof value === "string" ? !/^\d+(\.\d+)?$/.test(value) : !Number.isFinite(value);
