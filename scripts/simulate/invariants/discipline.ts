@@ -270,7 +270,9 @@ export class DisciplineInvariants {
   #checkHeldFeed(life: ProgramLife, job: string, reason: string) {
     const accepted = this.#accepted.get(job);
     const refused = FEEDS.filter((feed) => feed !== job).flatMap((feed) => this.#refusedSinceMs.get(feed) ?? []);
-    if (accepted?.life !== life.number || refused.length === 0 || accepted.atMs >= Math.min(...refused)) return;
+    const [sinceMs = 0] = refused;
+    // Where two others were refused since, all that were tried are.
+    if (accepted?.life !== life.number || refused.length !== 1 || accepted.atMs >= sinceMs) return;
     this.#scene.fail(10, `${job} waits for ${reason}, which another feed met after ${job} was accepted`);
   }
 
