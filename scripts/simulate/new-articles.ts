@@ -24,10 +24,8 @@ const remove = (key: number): Step => ({ after: 0, do: "remove", feed: "catalog"
 export function newArticles(random: Random, forms: Forms): Added | undefined {
   if (!AS_USUAL.has(forms.importAnswer) || forms.takenRecords !== null || forms.limited === "import") return undefined;
   if (forms.ignores !== "nothing") return undefined;
-  // Of a table that is sent whole a part is not refused. From cron a hold of all imports is tried with stock alone, and stands where
-  // that is refused for its articles.
-  const isSilent = forms.whole || forms.cron;
-  const catalog = isSilent ? "silent" : pickOne(random, ["silent", "silent", "errors", "said"] as const);
+  // Of a table that is sent whole a part is not refused.
+  const catalog = forms.whole ? "silent" : pickOne(random, ["silent", "silent", "errors", "said"] as const);
   const prices = forms.prices || random() < 0.5;
   const importAnswer = catalog === "said" ? pickOne(random, SAYS) : forms.importAnswer;
   const feeds: FeedName[] = prices ? ["stocks", "prices", "catalog"] : ["stocks", "catalog"];
@@ -37,6 +35,32 @@ export function newArticles(random: Random, forms: Forms): Added | undefined {
     first: [0, 1, 2, 3].filter(() => random() < 0.5).map((key) => write("catalog", key)),
     steps: Array.from({ length: rounds }, () => round(random, feeds, rounds === 1)).flat(),
   };
+}
+
+/**
+ * Where imports are denied, the hold of all of them is tried with stock or prices, and ends with an acceptance: it stands while these are
+ * refused for their articles, and keeps the catalog back that would end that. Such services ignore them silently.
+ */
+export function withoutDenials(forms: Forms, steps: readonly Step[]): Forms {
+  const isSaid = forms.catalog === "errors" || forms.catalog === "said";
+  return isSaid && steps.some(isDenial) ? { ...forms, catalog: "silent" } : forms;
+}
+
+const DENIALS: readonly number[] = [401, 402, 403];
+
+function isDenial(step: Step): boolean {
+  switch (step.do) {
+    case "switch":
+      return step.what === "imports refused" || step.what === "unpaid";
+    case "net":
+      return step.on === "import" && step.fate.kind === "status" && DENIALS.includes(step.fate.status);
+    case "lie":
+      return step.lie.on === "import" && DENIALS.includes(step.lie.status);
+    case "reload":
+      return step.what === "wrong secret";
+    default:
+      return false;
+  }
 }
 
 function round(random: Random, feeds: readonly FeedName[], isAlone: boolean): Step[] {
