@@ -29,6 +29,12 @@ const DENIED = {
 } as const;
 
 export const FOUND_BUGS: readonly PlantedBug[] = [
+  tested(
+    "test/feeds/push-denied.test.ts",
+    "a hold of refused credentials stands although the service judges what is sent",
+    { in: "overBy", find: "|| (isDenied(reason) && isJudged(error))", replace: "" },
+    "src/daemon/run-job.ts",
+  ),
   {
     ...one(
       "that a record is unchanged since its answer was lost taken for no acceptance",

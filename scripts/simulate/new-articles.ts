@@ -37,32 +37,6 @@ export function newArticles(random: Random, forms: Forms): Added | undefined {
   };
 }
 
-/**
- * Where imports are denied, the hold of all of them is tried with stock or prices, and ends with an acceptance: it stands while these are
- * refused for their articles, and keeps the catalog back that would end that. Such services ignore them silently.
- */
-export function withoutDenials(forms: Forms, steps: readonly Step[]): Forms {
-  const isSaid = forms.catalog === "errors" || forms.catalog === "said";
-  return isSaid && steps.some(isDenial) ? { ...forms, catalog: "silent" } : forms;
-}
-
-const DENIALS: readonly number[] = [401, 402, 403];
-
-function isDenial(step: Step): boolean {
-  switch (step.do) {
-    case "switch":
-      return step.what === "imports refused" || step.what === "unpaid";
-    case "net":
-      return step.on === "import" && step.fate.kind === "status" && DENIALS.includes(step.fate.status);
-    case "lie":
-      return step.lie.on === "import" && DENIALS.includes(step.lie.status);
-    case "reload":
-      return step.what === "wrong secret";
-    default:
-      return false;
-  }
-}
-
 function round(random: Random, feeds: readonly FeedName[], isAlone: boolean): Step[] {
   const key = integerBetween(random, 0, 3);
   const maybe = (share: number, steps: () => Step[]) => (random() < share ? steps() : []);

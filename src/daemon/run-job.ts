@@ -117,15 +117,30 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
     // A failure that sets a hold ends none: it may be the same one.
     if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
-    else await endTried(waitsOf(admission, plan), context, gate, signal);
+    else await endTried(overBy(admission, { plan, error }), context, gate, signal);
     return { error, outcome: "failed", counts: {}, hasProgressed, ...(hold === undefined ? {} : { hold }) };
   }
 }
 
-/** The waits that the service asked for and that have passed. What it answers now is another matter, and must not stand behind the old words. */
-function waitsOf(admission: Admission, plan: HoldPlan | undefined): Admission {
+/**
+ * Of the holds that were tried those that this failure ends: waits that the service asked for and that have passed, and refused credentials or a
+ * refused payment where it has judged what was sent. What it answers now is another matter, and must not stand behind the old words.
+ */
+function overBy(admission: Admission, { plan, error }: { plan: HoldPlan | undefined; error: BridgeError }): Admission {
   if (admission.state !== "probe" || isRequestedWait(plan?.reason ?? "")) return { state: "open" };
-  return { ...admission, holds: admission.holds.filter(({ reason }) => isRequestedWait(reason)) };
+  const isOver = ({ reason }: HoldRow) => isRequestedWait(reason) || (isDenied(reason) && isJudged(error));
+  return { ...admission, holds: admission.holds.filter(isOver) };
+}
+
+function isDenied(reason: string): boolean {
+  return reason === "credentials" || reason === "payment";
+}
+
+/** Whether the service has refused the request for its content. */
+function isJudged(error: BridgeError): boolean {
+  if (!(error instanceof ServiceError) || error.code !== "request_refused") return false;
+  const { status = 0 } = error;
+  return status === 400 || status === 422 || (status >= 200 && status < 300);
 }
 
 /** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */

@@ -315,3 +315,27 @@ describe("wrong credentials", () => {
     expect([waiting(feeds), feeds.holds()]).toEqual([[], []]);
   });
 });
+
+describe("a hold of all imports in a new shop, whose service refuses stock and prices of articles that it does not have", () => {
+  it.each([
+    ["402", "errors"],
+    ["401", "errors"],
+    ["402", "422"],
+  ] as const)("ends once the service is well, and the catalog goes: %s, then %s", async (status, how) => {
+    const feeds = await startFeeds({ settings: ALL_FEEDS, arm: ["stocks", "prices", "catalog"] });
+    const { sandbox, erp } = feeds;
+    if (how === "errors") sandbox.service.setOptions({ unknownArticles: "errors" });
+    else sandbox.service.setOptions({ reject: { skus: "all", how, feed: "stocks" } });
+    sandbox.faults.add({ match: { path: "import" }, times: "forever", do: { kind: "status", status: Number(status) } });
+    fillStock(erp, 4);
+    erp.exec(`INSERT INTO products (sku, name) SELECT sku, 'p' FROM stock;
+      INSERT INTO prices (sku, price) SELECT sku, '9.5' FROM stock`);
+    await minutes(feeds, 3, "stocks", "prices", "catalog");
+    expect(feeds.holds().map(({ area }) => area)).toEqual(["imports"]);
+    sandbox.faults.clear();
+    await minutes(feeds, 75, "stocks", "prices", "catalog");
+    expect(Object.keys(feeds.site("catalog"))).toHaveLength(4);
+    expect(feeds.holds().filter(({ area }) => area === "imports")).toEqual([]);
+    if (how === "errors") expect([feeds.level("S-1"), feeds.holds()]).toEqual([10, []]);
+  });
+});
