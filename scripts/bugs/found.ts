@@ -31,6 +31,18 @@ const DENIED = {
 export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-denied.test.ts",
+    "a hold of refused credentials stands although the service says of rows what is not understood",
+    { in: "isJudged", find: 'if (error.code === "answer_unknown") return true;', replace: "" },
+    "src/daemon/run-job.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
+    "a flow that is refused takes the probe of each process that starts hours later",
+    { in: "#queueOf", find: "+ Math.max(0, -waitMs)", replace: "" },
+    "src/daemon/probe-queues.ts",
+  ),
+  tested(
+    "test/feeds/push-denied.test.ts",
     "a hold of refused credentials stands although the service judges what is sent",
     { in: "overBy", find: "|| (isDenied(reason) && isJudged(error))", replace: "" },
     "src/daemon/run-job.ts",

@@ -4,6 +4,7 @@ import { BESIDE, COUNTS, chooseForms, type Forms, isUnsafe, namesBatches } from 
 import { drawFound } from "./found.ts";
 import { chooseLie, DAY_MS, HOUR_MS, type Lie } from "./hostile/grammar.ts";
 import { EXTREMES, FIELDS } from "./hostile/values.ts";
+import { withoutDenied } from "./new-articles.ts";
 import type { MistypedKey, Slip } from "./slips.ts";
 import type { TimesBack } from "./times-back.ts";
 
@@ -362,7 +363,14 @@ function makeUsual(seed: number): Schedule {
   const found = drawFound(seed, "usual", withEncoding(seed, forms));
   steps.unshift(...found.first);
   steps.push(...found.steps);
-  return { seed, world: "usual", forms: found.forms, clockMs: 0, isGuarded: isGuarded(seed, steps), steps };
+  return {
+    seed,
+    world: "usual",
+    forms: withoutDenied(found.forms, steps),
+    clockMs: 0,
+    isGuarded: isGuarded(seed, steps),
+    steps,
+  };
 }
 
 /** The share of lives with guarded files: guarding costs a third of a life, and hardly affects what is drawn here. */
@@ -427,6 +435,7 @@ function makeHostile(seed: number): Schedule {
   // What a cache has kept without a date is what any answer looks like.
   if (forms.date || !usual.steps.some(isBehindDate)) steps.push(...usual.steps);
   steps.push(...found.steps);
+  forms = withoutDenied(forms, steps);
   const clockMs = random() < 0.2 ? pickOne(random, CLOCK_JUMPS) : 0;
   return { seed, world: "hostile", forms, clockMs, isGuarded: isGuarded(seed, steps), steps };
 }

@@ -12,7 +12,7 @@ import { deleteHold, type HoldRow, saveHold } from "../pass/hold-rows.ts";
 import { type HoldPlan, planHold, scopeOfRefusal } from "../pass/holds.ts";
 import type { JobContext } from "../pass/job.ts";
 import { AREA_FLOWS, JOB_NAMES } from "../pass/job-names.ts";
-import { saveRefusedProbe } from "../pass/refused-probes.ts";
+import { saveRefusedProbe, saveYielded } from "../pass/refused-probes.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
@@ -56,13 +56,16 @@ export class HoldGate {
     this.#holds.countFromStart();
     await this.#holds.bringBack(areas, signal);
     const due: { hold: HoldRow; windowMs: number }[] = [];
+    const yielded: HoldRow[] = [];
     let held: HoldRow | undefined;
     let leftMs = 0;
     for (const { hold, windowMs } of this.#holds.stopping(areas)) {
       // All holds are checked, so that their waits run in parallel.
       if (this.#isWaiting(hold, windowMs, areas)) {
         held ??= hold;
-        leftMs = Math.max(leftMs, this.#holds.waitOf(hold, windowMs), YIELDED_MS);
+        const waitMs = this.#holds.waitOf(hold, windowMs);
+        leftMs = Math.max(leftMs, waitMs, YIELDED_MS);
+        if (this.#queues.hasYielded(hold, areas, waitMs)) yielded.push(hold);
       }
       // A probe that fails for another reason must not cost the longest wait; one that is refused as before sets it again.
       else {
@@ -70,6 +73,10 @@ export class HoldGate {
         due.push({ hold, windowMs: Math.min(windowMs ?? 0, probeMs) });
       }
     }
+    if (yielded.length > 0)
+      await commit(this.#context, signal, () => {
+        for (const hold of yielded) saveYielded(store, hold, flowOf(areas));
+      });
     if (held !== undefined) return { state: "held", hold: held, leftMs: Number.isFinite(leftMs) ? leftMs : undefined };
     if (due.length === 0) return { state: "open" };
     for (const { hold } of due) {
@@ -276,7 +283,7 @@ export class HoldGate {
     // Where each pass is a process of its own, the time of day says how long nobody has taken the probe.
     const dueMs = Math.min(waitMs, Date.parse(hold.nextProbeAt) - this.#context.clock.nowMs());
     const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, dueMs);
-    if (isWaiting) this.#queues.noteWaiting(hold, areas);
+    if (isWaiting) this.#queues.noteWaiting(hold, areas, dueMs);
     return isWaiting;
   }
 }

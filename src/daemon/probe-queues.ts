@@ -14,7 +14,7 @@ import { flowOf, type HoldKey, keyOf } from "./hold-key.ts";
 
 /** How long a flow that used a probe in vain leaves further probes to other flows that wait for one. */
 const OTHERS_FIRST_MS = 5 * 60_000;
-/** The same after a start, when it is not known which flows have waited: cron may start passes minutes apart. */
+/** The same from a start on, when it is not known which flows have waited. */
 const RECALLED_FIRST_MS = 15 * 60_000;
 
 interface Queue {
@@ -22,6 +22,8 @@ interface Queue {
   waiting: Set<string>;
   /** How long after it is due a probe is left to those that wait. */
   firstMs: number;
+  /** Another process has left it, and no flow of this one has yielded yet. */
+  isRecalled?: boolean;
 }
 
 export class ProbeQueues {
@@ -37,15 +39,28 @@ export class ProbeQueues {
 
   /** Whether a flow of these areas leaves the probe to others. `waitMs`: until the probe is due; negative since then. */
   isYielding(hold: HoldRow, areas: readonly string[], waitMs: number): boolean {
-    const queue = this.#queueOf(hold);
+    const queue = this.#queueOf(hold, waitMs);
     // The flow that was refused last must not take every probe from flows that may be accepted.
     if (queue?.refused === flowOf(areas) && queue.waiting.size > 0 && waitMs > -queue.firstMs) return true;
     return (this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > this.#context.clock.monotonicMs();
   }
 
-  noteWaiting(hold: HoldRow, areas: readonly string[]): void {
-    const queue = this.#queueOf(hold);
+  /** @param waitMs as for {@link isYielding} */
+  noteWaiting(hold: HoldRow, areas: readonly string[], waitMs: number): void {
+    const queue = this.#queueOf(hold, waitMs);
     if (queue !== undefined && queue.refused !== flowOf(areas)) queue.waiting.add(flowOf(areas));
+  }
+
+  /**
+   * Whether the flow leaves a probe to others that is due, for the first time in this process. In the next process it takes it: where each pass is a
+   * process of its own, there may be no other flow.
+   */
+  hasYielded(hold: HoldRow, areas: readonly string[], waitMs: number): boolean {
+    const queue = this.#queueOf(hold, waitMs);
+    if (queue?.isRecalled !== true || queue.refused !== flowOf(areas) || queue.waiting.size === 0 || waitMs > 0)
+      return false;
+    queue.isRecalled = false;
+    return true;
   }
 
   noteBegun(hold: HoldKey): void {
@@ -69,14 +84,15 @@ export class ProbeQueues {
   }
 
   /** After a start, any other flow of the area may wait that has something to ask. */
-  #queueOf(hold: HoldRow): Queue | undefined {
+  #queueOf(hold: HoldRow, waitMs: number): Queue | undefined {
     const { store } = this.#context;
     const known = this.#queues.get(keyOf(hold));
     const refused = known === undefined && hold.scope === "area" ? loadRefusedProbe(store, hold) : undefined;
     if (refused === undefined) return known;
     const flows = AREA_FLOWS[hold.area as Area] ?? [];
     const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && mayAsk(store, flow));
-    const queue = { refused, waiting: new Set<string>(waiting), firstMs: RECALLED_FIRST_MS };
+    const firstMs = RECALLED_FIRST_MS + Math.max(0, -waitMs);
+    const queue = { refused, waiting: new Set<string>(waiting), firstMs, isRecalled: true };
     this.#queues.set(keyOf(hold), queue);
     return queue;
   }

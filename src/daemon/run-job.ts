@@ -136,8 +136,9 @@ function isDenied(reason: string): boolean {
   return reason === "credentials" || reason === "payment";
 }
 
-/** Whether the service has refused the request for its content. */
+/** Whether the service has read what was sent, and refuses it or says of it what is not understood. */
 function isJudged(error: BridgeError): boolean {
+  if (error.code === "answer_unknown") return true;
   if (!(error instanceof ServiceError) || error.code !== "request_refused") return false;
   const { status = 0 } = error;
   return status === 400 || status === 422 || (status >= 200 && status < 300);

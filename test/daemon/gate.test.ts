@@ -167,6 +167,18 @@ describe("a hold", () => {
     }
   });
 
+  it.each([10, 60, 1440])("leaves a probe to others once in a process that starts %d minutes later", async (later) => {
+    const { store } = test.bridge;
+    store.write(() => saveFlow(store, { flow: "updates", enabled: true, staleAfterS: 300 }));
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+    for (const state of ["held", "probe"]) {
+      test.clock.advance(later * MINUTE_MS);
+      gate = new HoldGate(test.bridge.context);
+      expect(await admit("orders")).toMatchObject({ state });
+    }
+  });
+
   itWhole("of an area waits as long as its only kind of refusal", async () => {
     await gate.hold(PAYMENT, unpaid, SIGNAL, ["orders", "updates"]);
     test.clock.advance(30 * MINUTE_MS - 1);

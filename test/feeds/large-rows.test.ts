@@ -157,7 +157,7 @@ describe("many large rows", () => {
   itWhole("are compared with as many known records as are in memory at a time", async () => {
     const { bridge } = await startFeeds();
     const { store } = bridge;
-    const rules = { feedId: 1, keys: ["sku"], identity: [], article: [] } as unknown as FeedRules;
+    const rules = { feedId: 1, keys: ["sku"], identity: [], article: [], dependents: [] } as unknown as FeedRules;
     const keys = Array.from({ length: 7 }, (_, n) => [`S-${n}`]);
     const record = JSON.stringify("x".repeat(5 * MB));
     store.write(() => {

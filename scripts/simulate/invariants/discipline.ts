@@ -163,6 +163,7 @@ export class DisciplineInvariants {
     if (route.kind === "confirm" && status < 300) this.#refusedConfirms.clear();
     if (waitMs === 0) return;
     this.#causes.add(causeOf(area, reason, life.secret));
+    if (route.kind === "import" && reason === "rate limit") this.#accepted.delete(route.feed ?? "");
     if (route.kind === "import" && reason !== "rate limit") this.#noteRefusedFeed(route.feed ?? "");
     if (route.kind === "import" && reason !== "rate limit" && this.#isOfRecords(sent)) return;
     const isOfOrder = route.kind === "snapshot" || route.kind === "status";
