@@ -481,7 +481,10 @@ function readOnly(world: World, ms: number) {
 /** Whether the answers show that a record was not taken. */
 function isToldOf(world: World): boolean {
   if (countsChanges(world.forms)) return world.counts.isSure("stocks");
-  return world.isImportKnown("stocks", isPlain(world) ? PLAIN_TIMES : undefined);
+  return world.isImportKnown(
+    "stocks",
+    isPlain(world) ? PLAIN_TIMES : world.forms.importAnswer === "bare" ? REPEATED_TIMES : undefined,
+  );
 }
 
 function reject(world: World, skus: string[] | "all", ms: number) {
@@ -494,6 +497,8 @@ function reject(world: World, skus: string[] | "all", ms: number) {
 
 /** The number of answers that show what a count under an unknown name means. */
 const PLAIN_TIMES = 6;
+/** The same of values that are repeated: the first one is 1, which may be repeated by chance. */
+const REPEATED_TIMES = 4;
 
 function isPlain({ forms }: World): boolean {
   return SAYS_PLAINLY.some((form) => form === forms.importAnswer);
