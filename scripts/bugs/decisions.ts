@@ -538,7 +538,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a backlog at a limit of a usual size that waits an hour",
-    { in: "waitForRest", find: "? USUAL_LIMIT_MS : HOUR_MS", replace: "? HOUR_MS : HOUR_MS" },
+    { in: "waitForRest", find: "? BACKLOG_WAIT_MS : HOUR_MS", replace: "? HOUR_MS : HOUR_MS" },
     COMPLETENESS,
   ),
   tested(

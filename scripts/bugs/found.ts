@@ -44,15 +44,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/push-denied.test.ts",
     "a hold of refused credentials stands although the service judges what is sent",
-    { in: "overBy", find: "|| (isDenied(reason) && isJudged(error))", replace: "" },
+    { in: "overBy", find: "|| (isHeldAsDenied([reason]) && isJudged(error))", replace: "" },
     "src/daemon/run-job.ts",
   ),
   {
     ...one(
       "that a record is unchanged since its answer was lost taken for no acceptance",
       REPORTS,
-      "of?.mayBeThere !== undefined && isAcceptance(text)",
-      "of?.mayBeThere !== undefined && VALUES.refusal.test(text) && isAcceptance(text)",
+      "of?.mayBeThere !== undefined && saysTaken(text)",
+      "of?.mayBeThere !== undefined && VALUES.refusal.test(text) && saysTaken(text)",
     ),
     draws: { forms: { importAnswer: "outcomes" } },
   },

@@ -160,6 +160,9 @@ export const SAYS_OTHERWISE = ["sentence", "flags", "ids", "results", "codes", "
 /** Forms that report the number of changes, under a name that means it. */
 export const SAYS_OF_CHANGES = ["changes"] as const;
 
+/** Forms that no situation has replaced yet. */
+export const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
+
 /** Forms that report for each record whether it was changed. */
 export const SAYS_OUTCOMES = ["outcomes", "outcomes in order", "updated"] as const;
 

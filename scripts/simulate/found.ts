@@ -5,6 +5,7 @@
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
 import { confirmFails, endpointFails, positionFails, rowFails, wideFails } from "./but-one.ts";
 import {
+  AS_USUAL,
   type Forms,
   isUnsafe,
   LINKS,
@@ -30,8 +31,6 @@ import { change, HOUR, idle, MINUTE, orders, PASS, pass, SECOND } from "./steps.
 import { TIMES_BACK } from "./times-back.ts";
 
 const DAY = 24 * HOUR;
-
-const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
 
 /** The probability, and what is drawn. */
 interface Found {

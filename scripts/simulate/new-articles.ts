@@ -3,13 +3,12 @@
  * tables in any order, minutes or an hour apart. Drawn with its own random numbers (`found.ts`).
  */
 import { integerBetween, pickOne, type Random } from "../../src/sandbox/random.ts";
-import { type Forms, SAYS_BY_COUNTS, SAYS_BY_NAMES } from "./forms.ts";
+import { AS_USUAL, type Forms, SAYS_BY_COUNTS, SAYS_BY_NAMES } from "./forms.ts";
 import type { Added, CrashPoint, FeedName, Step } from "./schedule.ts";
 import { HOUR, idle, MINUTE, pass } from "./steps.ts";
 
 /** Forms that say from the first answer on what was not accepted. */
 const SAYS = ["counts", "counts", ...SAYS_BY_COUNTS, ...SAYS_BY_NAMES] as const;
-const AS_USUAL: ReadonlySet<Forms["importAnswer"]> = new Set(["counts", "success", "empty", "text"]);
 const CRASHES: readonly CrashPoint[] = ["request", "answer", "before commit", "in commit", "after commit"];
 
 const write = (feed: FeedName, key: number, how: "upsert" | "in flight" | "delete-insert" = "upsert"): Step => ({

@@ -93,7 +93,7 @@ const UNNAMED_EQUAL_TIMES = 5;
 /** No service is known with a smaller limit of orders per answer. */
 const LIMIT_MIN = 10;
 /** Where a batch has exactly a usual size, a count above it is that of a backlog, unless records are missing by chance. */
-const USUAL_LIMIT_MS = 10 * 60_000;
+const BACKLOG_WAIT_MS = 10 * 60_000;
 /** A number that changed so often beside the same batch is not that of its records, however small the batch. */
 const CHANGES_MAX = 3;
 
@@ -192,7 +192,7 @@ export function waitForRest(learned: LearnedMetadata, answer: ListMetadata, fiel
   if (field.kind === "ids" && learned.known[keyOf(field)] === undefined) return HOUR_MS;
   if (!mayCountWaiting(learned, field)) return Number.POSITIVE_INFINITY;
   if (!mayBeLimit(learned, answer)) return DAY_MS;
-  return isUsualLimit(answer.size) ? USUAL_LIMIT_MS : HOUR_MS;
+  return isUsualLimit(answer.size) ? BACKLOG_WAIT_MS : HOUR_MS;
 }
 
 /** Whether it is a size that services choose for their answers: 10, 20, 25, 30 or 50, or one of these times 10, 100, 1000. */

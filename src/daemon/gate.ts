@@ -61,11 +61,11 @@ export class HoldGate {
     let leftMs = 0;
     for (const { hold, windowMs } of this.#holds.stopping(areas)) {
       // All holds are checked, so that their waits run in parallel.
-      if (this.#isWaiting(hold, windowMs, areas)) {
+      const turn = this.#turnOf(hold, windowMs, areas);
+      if (turn !== "probe") {
         held ??= hold;
-        const waitMs = this.#holds.waitOf(hold, windowMs);
-        leftMs = Math.max(leftMs, waitMs, YIELDED_MS);
-        if (this.#queues.hasYielded(hold, areas, waitMs)) yielded.push(hold);
+        leftMs = Math.max(leftMs, this.#holds.waitOf(hold, windowMs), YIELDED_MS);
+        if (turn === "yield" && this.#queues.noteYielded(hold, areas)) yielded.push(hold);
       }
       // A probe that fails for another reason must not cost the longest wait; one that is refused as before sets it again.
       else {
@@ -276,15 +276,17 @@ export class HoldGate {
     return row;
   }
 
-  #isWaiting(hold: HoldRow, windowMs: number | null, areas: readonly string[]): boolean {
-    if (windowMs === null || hold.nextProbeAt === null) return true;
+  /** Whether a flow of these areas waits for the next probe, leaves it to others, or takes it. */
+  #turnOf(hold: HoldRow, windowMs: number | null, areas: readonly string[]): "wait" | "yield" | "probe" {
+    if (windowMs === null || hold.nextProbeAt === null) return "wait";
     const waitMs = this.#holds.waitOf(hold, windowMs);
     const isOwn = this.#holds.own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
     // Where each pass is a process of its own, the time of day says how long nobody has taken the probe.
     const dueMs = Math.min(waitMs, Date.parse(hold.nextProbeAt) - this.#context.clock.nowMs());
-    const isWaiting = waitMs > 0 || isOwn || this.#queues.isYielding(hold, areas, dueMs);
-    if (isWaiting) this.#queues.noteWaiting(hold, areas, dueMs);
-    return isWaiting;
+    const isWaiting = waitMs > 0 || isOwn;
+    if (!isWaiting && !this.#queues.isYielding(hold, areas, dueMs)) return "probe";
+    this.#queues.noteWaiting(hold, areas, dueMs);
+    return isWaiting ? "wait" : "yield";
   }
 }
 

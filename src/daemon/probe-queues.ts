@@ -52,13 +52,12 @@ export class ProbeQueues {
   }
 
   /**
-   * Whether the flow leaves a probe to others that is due, for the first time in this process. In the next process it takes it: where each pass is a
-   * process of its own, there may be no other flow.
+   * The flow leaves a probe to others that is due. Returns whether another process has to know it: then the flow takes the probe of that one, because
+   * where each pass is a process of its own there may be no other flow.
    */
-  hasYielded(hold: HoldRow, areas: readonly string[], waitMs: number): boolean {
-    const queue = this.#queueOf(hold, waitMs);
-    if (queue?.isRecalled !== true || queue.refused !== flowOf(areas) || queue.waiting.size === 0 || waitMs > 0)
-      return false;
+  noteYielded(hold: HoldRow, areas: readonly string[]): boolean {
+    const queue = this.#queues.get(keyOf(hold));
+    if (queue?.isRecalled !== true || queue.refused !== flowOf(areas)) return false;
     queue.isRecalled = false;
     return true;
   }

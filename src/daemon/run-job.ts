@@ -3,6 +3,7 @@
  * full disk, loses one record of a run and nothing else.
  */
 
+import { isHeldAsDenied, isOfRecord } from "../feeds/send/refusal-trial.ts";
 import { clockTime } from "../health/condition-words.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
@@ -128,20 +129,16 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
  */
 function overBy(admission: Admission, { plan, error }: { plan: HoldPlan | undefined; error: BridgeError }): Admission {
   if (admission.state !== "probe" || isRequestedWait(plan?.reason ?? "")) return { state: "open" };
-  const isOver = ({ reason }: HoldRow) => isRequestedWait(reason) || (isDenied(reason) && isJudged(error));
+  const isOver = ({ reason }: HoldRow) => isRequestedWait(reason) || (isHeldAsDenied([reason]) && isJudged(error));
   return { ...admission, holds: admission.holds.filter(isOver) };
-}
-
-function isDenied(reason: string): boolean {
-  return reason === "credentials" || reason === "payment";
 }
 
 /** Whether the service has read what was sent, and refuses it or says of it what is not understood. */
 function isJudged(error: BridgeError): boolean {
   if (error.code === "answer_unknown") return true;
   if (!(error instanceof ServiceError) || error.code !== "request_refused") return false;
-  const { status = 0 } = error;
-  return status === 400 || status === 422 || (status >= 200 && status < 300);
+  // A proxy answers 413 before anybody has looked at the credentials.
+  return error.status !== undefined && error.status !== 413 && isOfRecord(error.status);
 }
 
 /** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */

@@ -198,7 +198,7 @@ export const story = {
   takenAs: ({ number, seen, last }) => `забран в ERP как ${number}, ревизия ${seen} из ${last}`,
 } satisfies typeof en.story;
 
-/** Как долго сервис выдаёт пачку, прежде чем она считается полной. */
+/** How long a batch is served before it counts as whole. */
 function waitWords(hours: number): string {
   if (hours < 1) return `${Math.round(hours * 60)} минут`;
   return hours === 1 ? "целый час" : "целые сутки";

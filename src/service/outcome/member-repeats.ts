@@ -3,8 +3,8 @@
  * A member that does so for all records of the first answers is missed where a later record lacks it. Pure.
  */
 
-import { bareName, isAcceptance, isScalar, membersIn, numberOf, WORD_MAX } from "./named-records.ts";
-import { saysWell } from "./unknown-outcome.ts";
+import { bareName, isScalar, membersIn, numberOf, WORD_MAX } from "./named-records.ts";
+import { saysTaken, saysWell } from "./unknown-outcome.ts";
 import { NAMES } from "./vocabulary.ts";
 
 /**
@@ -85,5 +85,5 @@ function isYes(name: string, value: unknown): boolean {
   const isVerdict = NAMES.recordVerdict.test(name) && !NAMES.takenFlag.test(name) && !NAMES.changed.test(name);
   if (!isVerdict || !isScalar(value)) return false;
   const text = String(value).trim().toLowerCase();
-  return saysWell(`${name}=${text}`) || isAcceptance(text);
+  return saysWell(`${name}=${text}`) || saysTaken(text);
 }

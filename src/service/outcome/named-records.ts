@@ -1,7 +1,7 @@
 /* Finds the records of a request that its answer names: by a member, a value, an element, or a word in a text. */
 
 import { plainName } from "./answer.ts";
-import { NAMES, TEXTS, VALUES } from "./vocabulary.ts";
+import { NAMES } from "./vocabulary.ts";
 
 /** A record of a request: the text of its key columns, and its JSON. */
 export interface SentRecord {
@@ -153,9 +153,4 @@ export function membersIn(object: object, depth: number, above = ""): { key: str
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   return typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined;
-}
-
-/** Whether a word for one record of an import means that the service has it now: `updated`, `unchanged`. */
-export function isAcceptance(text: string): boolean {
-  return VALUES.taken.test(text) || TEXTS.allSame.test(text);
 }

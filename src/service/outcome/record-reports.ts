@@ -9,7 +9,6 @@ import { type NamedElement, wordsOfMembers } from "./member-repeats.ts";
 import {
   bareName,
   DEPTH_MAX,
-  isAcceptance,
   isObject,
   isScalar,
   memberPath,
@@ -20,7 +19,7 @@ import {
   type SentRecord,
   WORD_MAX,
 } from "./named-records.ts";
-import { saysWell } from "./unknown-outcome.ts";
+import { saysTaken, saysWell } from "./unknown-outcome.ts";
 import { NAMES, VALUES } from "./vocabulary.ts";
 
 export interface SaidOfRecords {
@@ -275,7 +274,7 @@ function verdictOf(
   const text = isScalar(value) ? String(value).trim().toLowerCase() : JSON.stringify(value);
   if (value === true && NAMES.changed.test(name)) return [WELL];
   if (saysWell(`${name}=${text}`) || (/status|code/.test(name) && VALUES.httpSuccess.test(text))) return [WELL];
-  if (of?.mayBeThere !== undefined && isAcceptance(text)) return [WELL];
+  if (of?.mayBeThere !== undefined && saysTaken(text)) return [WELL];
   if (value === false && NAMES.changed.test(name) && of?.mayBeThere?.() === true) return [];
   if (sent !== undefined && repeats(sent.record, name, value)) return [];
   const isShort = /^-?\d{1,3}$/.test(text);

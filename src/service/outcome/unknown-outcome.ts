@@ -26,6 +26,11 @@ export function saysWell(verdict: string): boolean {
   return (NAMES.yes.test(name) && VALUES.yes.test(value)) || (NAMES.takenFlag.test(name) && value === "true");
 }
 
+/** Whether a word for one record of an import means that the service has it now: `updated`, `unchanged`. */
+export function saysTaken(text: string): boolean {
+  return VALUES.taken.test(text) || TEXTS.allSame.test(text);
+}
+
 /** Whether a member at the top, which is no number, is a yes. */
 export function saysYes({ members }: Answer): boolean {
   return members.some(({ level, kind, name, text }) => {
