@@ -922,7 +922,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "a flow with a long wait takes the probes of those with a short one",
-    { in: "#isWaiting", find: "waitMs > 0 || isOwn ||", replace: "waitMs > 0 ||" },
+    { in: "#turnOf", find: "waitMs > 0 || isOwn;", replace: "waitMs > 0;" },
     "src/daemon/gate.ts",
   ),
   tested(

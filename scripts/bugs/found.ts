@@ -2021,8 +2021,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/daemon/gate.test.ts",
     "a pass that is a process of its own leaves every probe to flows that never take it",
-    { in: "#isWaiting", find: "isYielding(hold, areas, dueMs)", replace: "isYielding(hold, areas, waitMs)" },
-    "src/daemon/gate.ts",
+    { in: "noteYielded", find: "return true;", replace: "return false;" },
+    "src/daemon/probe-queues.ts",
   ),
   tested(
     "test/completeness/unusual-empty.test.ts",
