@@ -1456,7 +1456,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what a service serves while its clock is behind proves that a lost batch has come again",
       "src/batches/delivery-rows.ts",
-      "if (isBehindLoss(mark, { serviceMs, machineMs, areTimesBehind: areOrdersBehind(store) }))",
+      "if (isBehindLoss(mark, { serviceMs, machineMs, timesBehindMs: loadBehindMs(store) }))",
       "if (mark.id === 0)",
     ),
     draws: {

@@ -452,6 +452,7 @@ function skew(world: World, ms: number, forMs: number) {
   const { service, time } = world;
   const turnBy = (by: number) => service.setOptions({ clockOffsetMs: service.options.clockOffsetMs + by });
   turnBy(ms);
+  world.setBackMs = Math.max(world.setBackMs, -ms);
   time.at(forMs, () => {
     turnBy(-ms);
     world.skewOverMs = service.options.clockOffsetMs === 0 ? service.now() : undefined;

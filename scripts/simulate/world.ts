@@ -103,6 +103,8 @@ export class World implements Scene, Line, CommitHooks {
   queuedUntilMs = 0;
   /** Since when, by its own clock, the service's clock is right again that was wrong and said so nowhere. */
   skewOverMs: number | undefined;
+  /** By how much its clock was set back at most, with which leases and times of orders are behind for as long. */
+  setBackMs = 0;
   /** Answers for the changes, as the ledger counts them, that did not depend on what was asked. */
   readonly stuckAnswers = new Set<number>();
   /** Answers that came while no program was there to read them. */

@@ -10,7 +10,7 @@ import { deleteRows, findRow, updateRows } from "../database/queries.ts";
 import { openDelivery as openDeliveries } from "../database/schema.ts";
 import type { Store } from "../database/store.ts";
 import { leastAgoMs } from "../pass/machine-clock.ts";
-import { areOrdersBehind } from "../pass/orders-behind.ts";
+import { loadBehindMs } from "../pass/orders-behind.ts";
 import type { Covered } from "../pass/shown.ts";
 
 export interface OpenDelivery {
@@ -37,7 +37,8 @@ export function openDelivery(store: Store, at: string, date?: string): OpenDeliv
          lost_at = CASE WHEN is_open THEN nullif(asked_at, opened_at) ELSE lost_at END, asked_at = excluded.asked_at,
          service_ms = coalesce(max(service_ms, excluded.service_ms), service_ms, excluded.service_ms),
          last_batch_id = CASE WHEN is_open THEN (SELECT max(id) FROM batches) ELSE last_batch_id END,
-         first_served = CASE WHEN is_open THEN NULL ELSE first_served END
+         first_served = CASE WHEN is_open THEN NULL ELSE first_served END,
+         behind_ms = CASE WHEN is_open THEN NULL ELSE behind_ms END
        RETURNING opened_at AS openedAt, lost, lost_at AS lostAt`,
       )
       .get({ at, service: msOf(date) ?? null }),
@@ -156,25 +157,23 @@ function msOf(date: string | undefined): number | undefined {
 const STEP_MS = 60_000;
 /** Then the service's time that was noted counts as the wrong one. */
 const BEHIND_MAX_MS = 86_400_000;
+/** In `behind_ms`: this loss has waited until the service's clock had made up for what it was set back by. */
+const HAS_WAITED = -1;
 
 /**
  * Whether the service's clock is behind what it was since the loss. What is served then comes again before what was delivered
  * earlier, because the time to deliver that again has not come by this clock.
- * @param areTimesBehind new orders have earlier times than the changes before them, which says so where no `Date` does
+ * @param timesBehindMs by how much new orders have earlier times than before, which says so where no `Date` does
  */
 function isBehindLoss(
-  mark: { serviceMs: number | null; behindMs: number | null },
-  {
-    serviceMs,
-    machineMs,
-    areTimesBehind,
-  }: { serviceMs: number | undefined; machineMs: number; areTimesBehind: boolean },
+  { serviceMs: newestMs, behindMs }: { serviceMs: number | null; behindMs: number | null },
+  { serviceMs, machineMs, timesBehindMs }: { serviceMs: number | undefined; machineMs: number; timesBehindMs: number },
 ): boolean {
-  const isBehind =
-    serviceMs === undefined
-      ? mark.behindMs !== null || areTimesBehind
-      : serviceMs < (mark.serviceMs ?? serviceMs) - STEP_MS;
-  return isBehind && (mark.behindMs === null || leastAgoMs(mark.behindMs, machineMs) < BEHIND_MAX_MS);
+  if (behindMs === HAS_WAITED) return false;
+  const isDated = serviceMs !== undefined || newestMs !== null;
+  const isBehind = serviceMs === undefined ? behindMs !== null : serviceMs < (newestMs ?? serviceMs) - STEP_MS;
+  const maxMs = isDated ? BEHIND_MAX_MS : timesBehindMs;
+  return (isDated ? isBehind : timesBehindMs > 0) && (behindMs === null || leastAgoMs(behindMs, machineMs) < maxMs);
 }
 
 /**
@@ -189,12 +188,13 @@ export function settleDelivery(store: Store, served: Served): boolean {
   const change = (set: Partial<typeof mark>) => updateRows(store, openDeliveries, {}, set);
   const { fingerprint, known, machineMs } = served;
   const serviceMs = msOf(served.date);
-  if (isBehindLoss(mark, { serviceMs, machineMs, areTimesBehind: areOrdersBehind(store) })) {
+  if (isBehindLoss(mark, { serviceMs, machineMs, timesBehindMs: loadBehindMs(store) })) {
     change({ behindMs: mark.behindMs ?? machineMs, firstServed: null });
     return false;
   }
-  if (mark.behindMs !== null) {
+  if (mark.behindMs !== null && mark.behindMs !== HAS_WAITED) {
     countAnew(store, served);
+    change({ behindMs: HAS_WAITED });
     return false;
   }
   if (mark.firstServed === fingerprint || (known !== undefined && known.id > (mark.lastBatchId ?? 0))) {

@@ -55,9 +55,12 @@ export function noteNewOrder({ store, client, clock }: Clocks, timezone: string)
   });
 }
 
-/** Whether, for a day now, orders came whose timestamps are earlier than the position. */
-export function areOrdersBehind(store: Store): boolean {
-  return BEHIND.load(store) !== undefined;
+/**
+ * By how much at most the service's times were set back, in milliseconds: how far behind the orders were that came since, the
+ * last of them within a day. 0 where none did.
+ */
+export function loadBehindMs(store: Store): number {
+  return BEHIND.load(store)?.byMs ?? 0;
 }
 
 /** From when changes are due to be requested again, in the service's times (UTC, ISO 8601); undefined where they are not. */

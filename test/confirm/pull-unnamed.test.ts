@@ -172,7 +172,8 @@ describe("a lost answer of GET while confirms name nothing", () => {
     expectComplete(t);
   });
 
-  it("is not proved by what a service serves that names no time, while new orders have times of an hour before", async () => {
+  /** As before, but no answer contains a time; the times of orders say it. */
+  async function startUndatedSetBack(): Promise<TestBridge> {
     const t = await start({ handOut: "next", redeliverAfterMs: 60_000, batchSize: 1, dateHeader: false });
     t.sandbox.service.changeOrder(t.sandbox.service.createOrder(), { status: "paid" });
     await t.run("orders");
@@ -181,14 +182,30 @@ describe("a lost answer of GET while confirms name nothing", () => {
     t.sandbox.faults.add(lostGet);
     await t.run("orders");
     await t.run("orders");
-    const before = confirmBodies(t).length;
     t.sandbox.service.setOptions({ clockOffsetMs: -3_600_000 });
     createOrders(t, 1);
     await t.run("orders");
+    return t;
+  }
+
+  it("is not proved by what a service serves that names no time, while new orders have times of an hour before", async () => {
+    const t = await startUndatedSetBack();
     await passMinute(t);
     await passMinute(t);
     expect(orderCount(t)).toBe(3);
-    expect(confirmBodies(t)).toHaveLength(before);
+    expect(confirmBodies(t)).toHaveLength(1);
+  });
+
+  itWhole("waits no longer than new orders are behind, also where such orders come all the time", async () => {
+    const t = await startUndatedSetBack();
+    for (let minute = 0; minute < 50; minute++) {
+      if (minute % 10 === 0) createOrders(t, 1);
+      await passMinute(t);
+    }
+    expect(confirmBodies(t)).toHaveLength(1);
+    for (let minute = 0; minute < 20; minute++) await passMinute(t);
+    expect(holds(t)).toEqual([]);
+    expectComplete(t);
   });
 
   it("waits no longer than a day for a clock that stays behind", async () => {
