@@ -706,6 +706,7 @@ function checkStatus(world: World): void {
     // What is owed without a lasting reason has failed this look before (`listOwed`).
     queuedReads: { times: [], why: null },
     unsettledRequests: [],
+    unstoredRequests: [],
     // Orders that a confirm covered and that no list had shown wait for a person who compares.
     largerConfirms: { ...larger, count: Math.max(larger.count - world.orders.largerConfirms, 0) },
     flows: loaded.flows.map((flow) => ({
