@@ -252,7 +252,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/empty-list.test.ts",
     "a batch that shows a part of itself taken for whole",
     { of: "findShortfall", does: "return learned.hasEmpty && size < 0 ? fields : [];" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",
@@ -292,7 +292,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/orders/next-pages.test.ts",
     "a batch confirmed after an hour although one of its pages failed",
     { in: "mayCountWaiting", find: "return field.isMissing !== true;", replace: "return field.count !== undefined;" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/orders/next-pages.test.ts",
@@ -366,7 +366,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/empty-list.test.ts",
     "a count believed at first sight",
     { in: "countsRecords", find: "return equal !== undefined ||", replace: "return equal !== -1 ||" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/statuses/status-unknown.test.ts",
@@ -509,37 +509,37 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/orders-beside-list.test.ts",
     "a total that is larger than its batch says nothing",
     { in: "countsRecords", find: "|| isPages(field)) return", replace: "|| !isSize(field)) return" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a total that says nothing before it was that of three batches",
     { in: "countsRecords", find: "if (equal === 0 ||", replace: "if (equal !== -1 ||" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a number of all that waits keeps a batch for good",
     { in: "learnShort", find: "if (isWaiting)", replace: "if (isWaiting && count < 0)" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a number of pages of all that waits keeps each batch for an hour",
     { in: "learnShort", find: "isPageNumber(field) ? 1 : before?.size", replace: "before?.size" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a sign of a part that nothing but a person ends",
     { in: "waitForRest", find: "return DAY_MS;", replace: "return 100 * DAY_MS;" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a backlog at a limit of a usual size that waits an hour",
     { in: "waitForRest", find: "? BACKLOG_WAIT_MS : HOUR_MS", replace: "? HOUR_MS : HOUR_MS" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
@@ -551,7 +551,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "test/completeness/empty-list.test.ts",
     "a count that never becomes the number of the records",
     { of: "learnSizes", does: "return answer.size === -1 ? { ...learned } : learned;" },
-    COMPLETENESS,
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/completeness/lost-values.test.ts",
@@ -1127,7 +1127,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "test/completeness/completeness.test.ts",
     "a link to a next page beside changes says nothing",
     { in: "findLacks", find: ' || field.kind === "more"', replace: "" },
-    "src/completeness/plan-completeness.ts",
+    "src/completeness/lacks.ts",
   ),
   tested(
     "test/updates/missing-orders.test.ts",

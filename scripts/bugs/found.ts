@@ -2034,7 +2034,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/completeness/empty-list.test.ts",
     "a text of what was left out of a batch means as little as other texts under its name",
     { in: "findShortfall", find: "field.words === undefined || known.equal === 0", replace: "field.says" },
-    "src/completeness/plan-completeness.ts",
+    "src/completeness/shortfall.ts",
   ),
   tested(
     "test/service/outcome/lost-words.test.ts",
@@ -2064,13 +2064,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/completeness/orders-beside-list.test.ts",
     "a total beside a batch that is a sum over its orders says that orders are missing",
     { of: "isOfLines", does: "return false;" },
-    "src/completeness/plan-completeness.ts",
+    "src/completeness/learned-metadata.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
     "a sum over the orders of a batch says nothing although it never was the count",
     { in: "isOfLines", find: "(known?.apart ?? 0) < EQUAL_TIMES", replace: "known !== null" },
-    "src/completeness/plan-completeness.ts",
+    "src/completeness/learned-metadata.ts",
   ),
   tested(
     "test/completeness/orders-beside-list.test.ts",
@@ -2082,7 +2082,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "test/completeness/completeness.test.ts",
     "a total beside a page of changes that is a sum over them says that changes are missing",
     { in: "findLacks", find: "if (isOfLines(field, known)) return [];", replace: "" },
-    "src/completeness/plan-completeness.ts",
+    "src/completeness/lacks.ts",
   ),
   tested(
     "test/feeds/push-repeats.test.ts",

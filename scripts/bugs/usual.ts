@@ -1,7 +1,7 @@
 /* Bugs that overlook what only somebody notices who knows what is usual. */
 import { hostile, type PlantedBug } from "./bug.ts";
 
-const COMPLETENESS = "src/completeness/plan-completeness.ts";
+const SHORTFALL = "src/completeness/shortfall.ts";
 const DATES = "src/service/served-dates.ts";
 
 /** A batch lacks an order, and this beside its list says so. */
@@ -12,25 +12,25 @@ const COPIED = { step: { do: "lie", lie: { body: "cached with its date" } } } as
 export const USUAL_BUGS: readonly PlantedBug[] = [
   hostile(
     "a total beside a batch overlooked",
-    COMPLETENESS,
+    SHORTFALL,
     ['if (field.kind !== "count" || isPages(field)) return false;', 'if (field.kind !== "number") return false;'],
     part("total"),
   ),
   hostile(
     "a number beside a batch overlooked",
-    COMPLETENESS,
+    SHORTFALL,
     ["equal === UNNAMED_EQUAL_TIMES &&", "equal === 0 &&"],
     part("number"),
   ),
   hostile(
     "a flag beside a batch overlooked",
-    COMPLETENESS,
+    SHORTFALL,
     ["if (isPartFlag(field)) return field.says;", "if (isPartFlag(field)) return false;"],
     part("partial"),
   ),
   hostile(
     "orders that were left out of a batch overlooked",
-    COMPLETENESS,
+    SHORTFALL,
     ["return field.says && (field.isClear ||", "return false && (field.isClear ||"],
     part("skipped"),
   ),

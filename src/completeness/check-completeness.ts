@@ -24,6 +24,8 @@ import {
   noteUnusual,
 } from "./empty-form.ts";
 import { isNothing, learnEmptyName, learnServedName } from "./empty-names.ts";
+import { findLacks, ignoreLacks, type Lack, learnWhole } from "./lacks.ts";
+import { acceptDoubted, doubtFields, ignoreFields, type LearnedMetadata, listDoubted } from "./learned-metadata.ts";
 import { withEmptyRecords } from "./list-metadata.ts";
 import { LISTS, withShortBatch } from "./list-rows.ts";
 import {
@@ -35,28 +37,16 @@ import {
   namesOrders,
 } from "./metadata-fields.ts";
 import { type NamedOrder, OrdersBesideList } from "./orders-beside-list.ts";
+import { findContradictions, findMoreAfterEnd, learnMetadata, saysMore } from "./plan-completeness.ts";
 import {
   ANY_BATCH,
-  acceptDoubted,
-  doubtFields,
-  findContradictions,
-  findLacks,
-  findMoreAfterEnd,
   findShortfall,
-  ignoreFields,
-  ignoreLacks,
-  type Lack,
-  type LearnedMetadata,
-  learnMetadata,
   learnShort,
   learnSizes,
-  learnWhole,
-  listDoubted,
   mayCountWaiting,
   noteEmptyRecords,
-  saysMore,
   waitForRest,
-} from "./plan-completeness.ts";
+} from "./shortfall.ts";
 
 type Endpoint = "orders" | "updates";
 

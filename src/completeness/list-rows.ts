@@ -2,7 +2,7 @@
 
 import type { Store } from "../database/store.ts";
 import { LearnedTopic } from "../pass/learned-rows.ts";
-import type { LearnedMetadata } from "./plan-completeness.ts";
+import type { LearnedMetadata } from "./learned-metadata.ts";
 
 export const NOTHING_LEARNED: LearnedMetadata = { hasEmpty: false, known: {} };
 

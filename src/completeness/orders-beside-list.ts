@@ -9,8 +9,9 @@ import { loadKnownOrders } from "../pass/held-rows.ts";
 import type { JobContext } from "../pass/job.ts";
 import { loadAwaited, requestRead } from "../pass/position-rows.ts";
 import { isoTime } from "../platform/ports.ts";
+import type { LearnedMetadata } from "./learned-metadata.ts";
 import { keyOf, type ListMetadata, type MetadataField, namesOrders } from "./metadata-fields.ts";
-import { type LearnedMetadata, learnNaming } from "./plan-completeness.ts";
+import { learnNaming } from "./plan-completeness.ts";
 
 /** Per answer; the rest is requested with the next one. */
 const ASKED_PER_ANSWER = 200;

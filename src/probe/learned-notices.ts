@@ -4,7 +4,7 @@
  */
 
 import { describeForm as describeTimes } from "../answers/timestamp-form.ts";
-import type { LearnedMetadata } from "../completeness/plan-completeness.ts";
+import type { LearnedMetadata } from "../completeness/learned-metadata.ts";
 import type { Store } from "../database/store.ts";
 import { plainName } from "../messages/inert-text.ts";
 import { LearnedTopic, type TopicName } from "../pass/learned-rows.ts";

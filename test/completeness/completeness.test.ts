@@ -3,20 +3,13 @@ import { parsePath } from "../../src/answers/json-path.ts";
 import { elementsInSlices } from "../../src/answers/json-text.ts";
 import { scanJson } from "../../src/answers/scan-json.ts";
 import { atOnce } from "../../src/answers/slices.ts";
+import { findLacks, ignoreLacks, learnWhole } from "../../src/completeness/lacks.ts";
+import { acceptDoubted, type LearnedMetadata } from "../../src/completeness/learned-metadata.ts";
 import { countEmptyRecords, readMetadataInSlices } from "../../src/completeness/list-metadata.ts";
 import { NOTHING_LEARNED } from "../../src/completeness/list-rows.ts";
 import { describeFields } from "../../src/completeness/metadata-fields.ts";
-import {
-  acceptDoubted,
-  findContradictions,
-  findLacks,
-  findMoreAfterEnd,
-  ignoreLacks,
-  type LearnedMetadata,
-  learnMetadata,
-  learnWhole,
-  noteEmptyRecords,
-} from "../../src/completeness/plan-completeness.ts";
+import { findContradictions, findMoreAfterEnd, learnMetadata } from "../../src/completeness/plan-completeness.ts";
+import { noteEmptyRecords } from "../../src/completeness/shortfall.ts";
 import { compileMapping, LINE_FIELDS, ORDER_FIELDS } from "../../src/records/order-mapping.ts";
 
 const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `$.${name}`]));

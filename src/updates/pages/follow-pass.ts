@@ -4,8 +4,8 @@
  */
 
 import { readTimestamp } from "../../answers/timestamp.ts";
+import type { Lack } from "../../completeness/lacks.ts";
 import { type ListMetadata, NO_METADATA } from "../../completeness/metadata-fields.ts";
-import type { Lack } from "../../completeness/plan-completeness.ts";
 import type { LateOrders } from "../../confirm/late-orders.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import type { JobContext } from "../../pass/job.ts";

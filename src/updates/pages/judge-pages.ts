@@ -3,7 +3,7 @@
  * requests for what they do not: rarely more than one page per question, and none where the position would not move.
  */
 
-import type { Lack } from "../../completeness/plan-completeness.ts";
+import type { Lack } from "../../completeness/lacks.ts";
 import { commit } from "../../pass/commit.ts";
 import { asksAllToWait } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
