@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits hold source text, template strings included
 
 /* Bugs by which passing trouble leaves lasting damage, in the order of the rules that they break. */
-import { direct, hostile, one, type PlantedBug } from "./bug.ts";
+import { direct, hostile, one, type PlantedBug, tested } from "./bug.ts";
 
 const HOLDS = "src/pass/holds.ts";
 const ACCEPTANCE = "src/service/outcome/acceptance.ts";
@@ -383,11 +383,15 @@ const OF_PERSONS: readonly PlantedBug[] = [
     draws: { forms: { guard: true, whole: false }, step: { do: "empty", how: "remove" } },
     foundBy: "simulation",
   },
-  hostile(
+  tested(
+    "test/daemon/prune-history.test.ts",
     "history removed by the machine's clock alone",
+    {
+      in: "runOnce",
+      find: "const nowMs = this.#confirmedNow();",
+      replace: "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();",
+    },
     "src/daemon/prune-history.ts",
-    ["const nowMs = this.#confirmedNow();", "const nowMs = this.#confirmedNow() ?? this.#context.clock.nowMs();"],
-    { step: { do: "clock" } },
   ),
   hostile(
     "a changed key that forgets what was sent",

@@ -1,5 +1,5 @@
 /* Bugs that overlook what only somebody notices who knows what is usual. */
-import { hostile, type PlantedBug } from "./bug.ts";
+import { hostile, type PlantedBug, tested } from "./bug.ts";
 
 const SHORTFALL = "src/completeness/shortfall.ts";
 const DATES = "src/service/served-dates.ts";
@@ -46,11 +46,11 @@ export const USUAL_BUGS: readonly PlantedBug[] = [
     ["if (!this.#isSettled(fresh)) missing.push(field);", "if (!this.#isSettled([])) missing.push(field);"],
     part("ids"),
   ),
-  hostile(
+  tested(
+    "test/service/served-dates.test.ts",
     "a copy of an order taken for fresh by its Date",
+    { in: "#isOld", find: "return nowMs - atMs > FRESH_MS &&", replace: "return nowMs < atMs &&" },
     DATES,
-    ["return nowMs - atMs > FRESH_MS &&", "return nowMs < atMs &&"],
-    COPIED,
   ),
   hostile(
     "a copy of an order taken for the service's time",
