@@ -1465,6 +1465,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
   },
   tested(
+    "test/confirm/pull-unnamed.test.ts",
+    "a lost answer waits for ever where new orders are always late",
+    { in: "isBehindLoss", find: "if (behindMs === HAS_WAITED) return false;", replace: "" },
+    "src/batches/delivery-rows.ts",
+  ),
+  tested(
+    "test/service/charset.test.ts",
+    "an answer in another encoding read as UTF-8",
+    { in: "#read", find: "charset === undefined ? sent : await toUtf8(sent, charset)", replace: "sent" },
+    "src/service/client.ts",
+  ),
+  tested(
+    "test/service/charset.test.ts",
+    "one broken text makes a body in UTF-8 one in the encoding that its name says",
+    { in: "toUtf8", find: "(isUtf8(body) || (await isMostlyUtf8(body)))", replace: "isUtf8(body)" },
+    "src/service/charset.ts",
+  ),
+  tested(
     "test/orders/next-pages.test.ts",
     "a page without orders taken for the end of its batch",
     { in: "readPage", find: "elements.length === 0 ? 1 :", replace: "elements.length === 0 ? 0 :" },

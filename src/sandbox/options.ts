@@ -275,6 +275,8 @@ const OPTIONS = group({
   naiveOffsetMinutes: whole(-840).default(0),
   /** By how many minutes times of orders are written too early, as after a deployment in another zone; `Date` is right. */
   timesBackMinutes: whole(0).default(0),
+  /** The encoding of answers, which their `Content-Type` names. Characters that it lacks are escaped. */
+  charset: z.enum(["utf-8", "windows-1251"]).default("utf-8"),
   /** Whether answers have the header `Date`. */
   dateHeader: z.boolean().default(true),
   /** The difference between the service's clock and the injected one. */

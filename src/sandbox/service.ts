@@ -1,4 +1,5 @@
 import { planUpdates } from "./changes.ts";
+import { encodeText, nameCharset } from "./charset.ts";
 import { type Credentials, refuseCredentials } from "./credentials.ts";
 import { arrivesWhole, distort, Faults, replacesBody, type TakenFault } from "./faults.ts";
 import { HandOuts } from "./hand-outs.ts";
@@ -192,8 +193,8 @@ export class SandboxService {
     const date = this.current.dateHeader ? { date: new Date(this.now()).toUTCString() } : {};
     const plain: SandboxResponse = {
       status: plan.status,
-      headers: { ...date, ...plan.headers },
-      body: Buffer.from(this.wordsOf(plan, request)),
+      headers: { ...date, ...nameCharset(plan.headers, this.current.charset) },
+      body: encodeText(this.wordsOf(plan, request), this.current.charset),
       delivery: { kind: "plain" },
     };
     // The delay is over: only the plain answer is left.

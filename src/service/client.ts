@@ -11,6 +11,7 @@ import { secretFilter } from "../platform/secrets.ts";
 import { createHttpAgent, type Route } from "./agent.ts";
 import { type CacheSigns, readCacheSigns } from "./cached-answer.ts";
 import { describeCertificateFault, isCertificateFault, lookAtCertificate } from "./certificate.ts";
+import { readCharset, toUtf8 } from "./charset.ts";
 import { Pacer } from "./pacer.ts";
 import { ACCEPTANCE_BYTES_MAX, ACCEPTANCE_VALUES_MAX, holdsTooMuch, readPreview, readUpTo } from "./read-body.ts";
 import { readRetryAfter } from "./retry-after.ts";
@@ -288,7 +289,9 @@ export class ServiceClient {
     if (refused === undefined) this.#waits.delete(recordOf(request) ?? "");
     else {
       const preview = await readPreview(response.body);
-      throw this.#refusal(request, response, { ...refused, preview });
+      const charset = readCharset(header("content-type") ?? "");
+      const readable = charset === undefined ? preview : ((await toUtf8(preview, charset)) ?? preview);
+      throw this.#refusal(request, response, { ...refused, preview: readable });
     }
     const encoding = header("content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding)) {
@@ -300,11 +303,18 @@ export class ServiceClient {
     // The answer to a POST is an acceptance, with a limit of its own below that for orders.
     const most = request.method === "GET" ? Number.POSITIVE_INFINITY : ACCEPTANCE_BYTES_MAX;
     const max = Math.min(this.#options.answerBytesMax, most);
-    const body = await readUpTo(response.body, max, Number(header("content-length")));
-    if (body === undefined) {
+    const sent = await readUpTo(response.body, max, Number(header("content-length")));
+    if (sent === undefined) {
       const what = max === most ? m.service.answerToPostTooLarge({ max }) : m.service.answerTooLarge({ max });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
+    const contentType = (header("content-type") ?? "").toLowerCase();
+    const charset = readCharset(contentType);
+    const body = charset === undefined ? sent : await toUtf8(sent, charset);
+    if (body === undefined)
+      throw this.#error("answer_unreadable", request, m.service.charset({ charset: shortWords(charset ?? "") }), {
+        status: response.statusCode,
+      });
     if (request.method !== "GET" && (await holdsTooMuch(body))) {
       const what = m.service.tooManyValues({ valuesMax: ACCEPTANCE_VALUES_MAX });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
@@ -312,7 +322,7 @@ export class ServiceClient {
     return {
       status: response.statusCode,
       date: header("date"),
-      contentType: (header("content-type") ?? "").toLowerCase(),
+      contentType,
       body: request.method === "GET" ? body : this.#withoutSecrets(body),
       ...signs,
       ...(oldBy !== undefined && { isCached: true, oldBy: signs.oldBy ?? oldBy }),

@@ -98,7 +98,8 @@ export const restore = {
     `Restoring needs ${needed}, and ${free} are free beside ${database}.`,
   otherAccount: ({ id, url }: { id: string; url: string }) =>
     `The copy belongs to another account (${id} at ${url}); nothing was changed.`,
-  useItsConfiguration: "Use the configuration of that account, or name another copy.",
+  useItsConfiguration:
+    "Use the configuration of that account, or name another copy. If this is the account's new id or address, restore with the former one, configure the new one again and type: erp-bridge resume account",
   carrying: "Bringing over what the copy lacks",
   verifyingResult: "Verifying the result",
   readingJournal: "Reading the journal",

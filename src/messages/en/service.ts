@@ -15,6 +15,8 @@ export const service = {
   setCaFile: "Where the network inspects TLS, put the certificate of its authority into service.ca_file.",
   stoppedAsking: "Stopped while asking the service.",
   stoppedBefore: "was stopped before it left",
+  charset: ({ charset }: { charset: string }) =>
+    `came in the encoding ${charset}, which cannot be read; the service should answer in UTF-8`,
   compressed: ({ encoding }: { encoding: string }) => `came compressed (${encoding}) although that was not asked for`,
   answerToPostTooLarge: ({ max }: { max: number }) => `is larger than an answer to a POST may be (${max} bytes)`,
   answerTooLarge: ({ max }: { max: number }) => `is larger than answer_bytes_max (${max} bytes)`,

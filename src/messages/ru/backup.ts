@@ -89,7 +89,8 @@ export const restore = {
   inUse: ({ file }) => `${file}: файл занят другим экземпляром erp-bridge.`,
   noRoom: ({ needed, free, database }) => `Для восстановления нужно ${needed}, а рядом с ${database} свободно ${free}.`,
   otherAccount: ({ id, url }) => `Копия принадлежит другой учётной записи (${id}, ${url}); ничего не изменено.`,
-  useItsConfiguration: "Используйте настройки той учётной записи или укажите другую копию.",
+  useItsConfiguration:
+    "Используйте настройки той учётной записи или укажите другую копию. Если это прежний client_id или адрес той же учётной записи, восстановите с ними, затем укажите новые и выполните: erp-bridge resume account",
   carrying: "Перенос недостающего в копии",
   verifyingResult: "Проверка результата",
   readingJournal: "Чтение журнала",

@@ -14,6 +14,8 @@ export const service = {
   setCaFile: "Если сеть проверяет TLS, укажите сертификат её центра в service.ca_file.",
   stoppedAsking: "Остановлено во время запроса к сервису.",
   stoppedBefore: "остановлено до отправки",
+  charset: ({ charset }) =>
+    `ответ пришёл в кодировке ${charset}, её не удалось прочитать; сервис должен отвечать в UTF-8`,
   compressed: ({ encoding }) => `ответ сжат (${encoding}), хотя об этом не просили`,
   answerToPostTooLarge: ({ max }) => `ответ больше, чем допустимо для ответа на POST (${max} байт)`,
   answerTooLarge: ({ max }) => `ответ больше answer_bytes_max (${max} байт)`,
