@@ -1467,7 +1467,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/confirm/pull-unnamed.test.ts",
     "a lost answer waits for ever where new orders are always late",
-    { in: "isBehindLoss", find: "if (behindMs === HAS_WAITED) return false;", replace: "" },
+    { in: "settleDelivery", find: " && mark.behindMs !== HAS_WAITED", replace: "" },
     "src/batches/delivery-rows.ts",
   ),
   tested(
