@@ -2154,6 +2154,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   },
   tested(
     "test/feeds/push-repeats.test.ts",
+    "rows that were refused for an unknown article are looked for by their keys",
+    {
+      in: "ofArticles",
+      find: 'coalesce(${storedInSql(article, "record", "k0")}, k0) IN',
+      replace: "${article.length < 0 ? storedInSql(article, '', '') : ''} k0 IN",
+    },
+    "src/feeds/send/refused-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-repeats.test.ts",
     "stock of an article whose deletion was not answered does not go once more where it comes back",
     { of: "doubtReturning", does: "return;" },
     "src/feeds/feed-rows.ts",

@@ -105,6 +105,36 @@ describe("stock and prices of an article that the service accepts for the first 
     },
   );
 
+  const query = (columns: string, key: string) => ({
+    query: `SELECT ${columns}, warehouse, quantity FROM stock`,
+    key: [key],
+    available: "quantity",
+    record: { sku: "{sku}", quantity: "{available|number}" },
+    on_delete: { quantity: 0 },
+  });
+
+  it.each([
+    ["is of the ERP's rows", query("'row ' || sku AS id, sku", "id")],
+    ["begins with another column", { key: ["warehouse", "sku"] }],
+    ["spells the article otherwise", query("lower(sku) AS sku", "sku")],
+  ])("go at once after it where the service refused them and their key %s", async (_what, stocks) => {
+    const shop = await startShop(mergeSettings(ALL_FEEDS, { imports: { stocks } }));
+    shop.erp.exec("INSERT INTO products (sku, name) VALUES ('B', 'b'), ('b', 'b')");
+    await shop.run("catalog");
+    shop.sandbox.service.setOptions({ unknownArticles: "said" });
+    shop.erp.exec("INSERT INTO stock (sku, quantity) VALUES ('A', 4), ('B', 5), ('C', 6)");
+    await pass(shop, 2);
+    const waiting = "SELECT count(*) AS n FROM feed_outbox WHERE retry_ms IS NOT NULL";
+    expect(shop.rows(waiting)).toEqual([{ n: 2 }]);
+    sent(shop);
+    shop.erp.exec("INSERT INTO products (sku, name) VALUES ('A', 'a')");
+    await shop.run("catalog");
+    // The row of the other article waits for its time.
+    expect(shop.rows(waiting)).toEqual([{ n: 1 }]);
+    await pass(shop);
+    expect(new Set(sent(shop).map((record) => record.toUpperCase()))).toEqual(new Set(["CATALOG A A", "STOCKS A 4"]));
+  });
+
   it.each([
     ["is lost", "reset"],
     ["says nothing", "status"],

@@ -10,6 +10,7 @@ import type { FeedRules } from "../feed.ts";
 import { changeSome, idsOf, loadRows, type OutboxRow } from "../feed-outbox.ts";
 import { type KeyParts, keyOf, paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
+import { storedInSql } from "../record-identity.ts";
 import { loadNewArticles } from "../repeated-rows.ts";
 import { keyOfReference, referenceOf } from "../row-reference.ts";
 import { markKeyDirty } from "../source/feed-source.ts";
@@ -133,18 +134,19 @@ export function retryChildren(store: Store, rules: FeedRules, key: readonly stri
 }
 
 /**
- * The same for stock, prices and images of articles that the service accepts for the first time. To be called before the
- * acceptance is stored. Rows whose key does not begin with the catalog's are retried at their time.
+ * The same for stock, prices and images of articles that the service accepts for the first time, as their records name them: whatever the
+ * key of a row is. To be called before the acceptance is stored.
  */
 export function retryOfNew(store: Store, rules: FeedRules, accepted: readonly Pick<OutboxRow, "id" | "gone">[]): void {
   const hasRefused = store.prepare<number>(HAS_REFUSED).pluck();
   const waiting = rules.dependents.filter(({ feedId }) => hasRefused.get({ feed: feedId }) === 1);
   if (waiting.length === 0) return;
   const named = loadNewArticles(store, rules, idsOf(accepted.filter(({ gone }) => !gone)));
+  if (named.length === 0) return;
   const articles = JSON.stringify([...new Set(named.flatMap(({ key, folded }) => [key, folded ?? key]))]);
   for (const feed of waiting) {
     const rows = store
-      .prepare<KeyParts & { id: number; state: string }>(OF_ARTICLES)
+      .prepare<KeyParts & { id: number; state: string }>(ofArticles(feed))
       .all({ feed: feed.feedId, articles });
     for (const { id, state, ...parts } of rows) {
       if (state === "refused") markRefusedWaiting(store, feed, { id, key: keyOf(feed, parts) });
@@ -156,9 +158,14 @@ export function retryOfNew(store: Store, rules: FeedRules, accepted: readonly Pi
 const HAS_REFUSED = `SELECT EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused')
   OR EXISTS (SELECT 1 FROM feed_outbox INDEXED BY feed_outbox_retry
     WHERE feed_id = @feed AND state = 'waiting' AND retry_ms IS NOT NULL)`;
-const OF_ARTICLES = `SELECT o.id, o.state, o.k0, o.k1, o.k2, o.k3 FROM json_each(@articles) n
-  CROSS JOIN feed_outbox o ON o.feed_id = @feed AND o.k0 = n.value
-  WHERE iif(o.state = 'refused', o.record <> 'null', o.retry_ms IS NOT NULL)`;
+
+/** SQL: the refused and set-aside rows of a feed that name one of the articles. */
+function ofArticles({ article }: Pick<FeedRules, "article">): string {
+  const named = `coalesce(${storedInSql(article, "record", "k0")}, k0) IN (SELECT value FROM json_each(@articles))`;
+  return `SELECT id, state, k0, k1, k2, k3 FROM feed_outbox ${REFUSED} AND ${named}
+    UNION ALL SELECT id, state, k0, k1, k2, k3 FROM feed_outbox INDEXED BY feed_outbox_retry
+      WHERE feed_id = @feed AND state = 'waiting' AND retry_ms IS NOT NULL AND ${named}`;
+}
 
 const REFUSED = "INDEXED BY feed_outbox_refused WHERE feed_id = @feed AND state = 'refused' AND record <> 'null'";
 
