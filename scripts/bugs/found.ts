@@ -135,7 +135,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what an answer says of single records overlooked",
       "src/service/outcome/usual-reports.ts",
-      "if (word === WELL || words.includes(word) || word.endsWith(HOLDS)) return false;",
+      "if (word === WELL || words.includes(word) || word.endsWith(HOLDS) || word.endsWith(DIFFERS)) return false;",
       "if (words.length >= 0) return false;",
     ),
     draws: { step: { do: "leave out" } },
@@ -144,8 +144,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "what a record of an answer lacks overlooked",
       "src/service/outcome/usual-reports.ts",
-      "if (word.endsWith(HOLDS_NOT)) return memberTimes >= USUAL_TIMES;",
-      "if (word.endsWith(HOLDS_NOT)) return false;",
+      "if (word.endsWith(HOLDS_NOT))\n    return memberTimes >= USUAL_TIMES &&",
+      "if (word.endsWith(HOLDS_NOT)) return memberTimes < 0 &&",
     ),
     draws: { forms: { importAnswer: ["bare", "results"] }, step: { do: "leave out" } },
   },
@@ -2152,6 +2152,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     draws: { forms: { catalog: ["errors", "said"] } },
   },
+  tested(
+    "test/service/outcome/usual-reports.test.ts",
+    "an id that is equal to a quantity by chance counts as its repetition",
+    {
+      in: "isOdd",
+      find: "memberTimes >= USUAL_TIMES && !words.includes(word.slice(0, -HOLDS_NOT.length) + DIFFERS)",
+      replace: "memberTimes >= USUAL_TIMES",
+    },
+    "src/service/outcome/usual-reports.ts",
+  ),
   tested(
     "test/feeds/push-repeats.test.ts",
     "rows that were refused for an unknown article are looked for by their keys",

@@ -1,6 +1,7 @@
 /*
  * What the members of an answer's elements repeat of the records that they name: `{"sku": "B", "stock": 3}`, where 3 were sent.
- * A member that does so for all records of the first answers is missed where a later record lacks it. Pure.
+ * A member that does so for all records of the first answers is missed where a later record lacks it. One that differed in one of them,
+ * as an id of the service does, repeats nothing, even where it is equal by chance once. Pure.
  */
 
 import { bareName, isScalar, membersIn, numberOf, WORD_MAX } from "./named-records.ts";
@@ -13,10 +14,14 @@ import { NAMES } from "./vocabulary.ts";
  */
 export const HOLDS = "^";
 export const HOLDS_NOT = "^!";
+/** The same for a number that differs from those of most records of an answer, smaller or larger. */
+export const DIFFERS = "^?";
 /** Equal by chance too often to prove that a number is repeated. */
 const SMALL_MAX = 1;
 /** Per place. */
 const MEMBERS_MAX = 20;
+/** Per place, because there is a limit of usual words. */
+const DIFFERING_MAX = 10;
 
 /** What names a record beside its key. */
 export interface NamedElement {
@@ -40,6 +45,8 @@ export function wordsOfMembers(
     const members = new Map(membersIn(element, 1).map(({ path, value }) => [path, value]));
     return { ...of, members };
   });
+  // A word that is cut would name another member.
+  const isWhole = (name: string) => place.length + name.length + HOLDS_NOT.length <= WORD_MAX;
   const compared = (name: string) =>
     named.map(({ index, members, ...of }) => ({ index, holds: holdsOf(name, members.get(name), of) }));
   const names = [...new Set(named.flatMap(({ members }) => [...members.keys()]))].slice(0, MEMBERS_MAX);
@@ -47,36 +54,39 @@ export function wordsOfMembers(
     const all = compared(name);
     const isHeld =
       all.every(({ holds }) => holds === "yes" || holds === "maybe") && all.some(({ holds }) => holds === "yes");
-    // A word that is cut would name another member.
-    if (!isHeld || place.length + name.length + HOLDS_NOT.length > WORD_MAX) return [];
-    return all.map(({ index }) => ({ index, word: place + name + HOLDS }));
+    return isHeld && isWhole(name) ? all.map(({ index }) => ({ index, word: place + name + HOLDS })) : [];
+  });
+  const differing = names.flatMap((name) => {
+    const [first, ...others] = compared(name).filter(({ holds }) => holds === "less" || holds === "more");
+    const isMost = first !== undefined && 2 * (1 + others.length) > named.length;
+    return isMost && isWhole(name) ? [{ index: first.index, word: place + name + DIFFERS }] : [];
   });
   const before = usual.filter((word) => word.endsWith(HOLDS) && word.startsWith(place));
   const lacking = before.flatMap((word) => {
     const name = word.slice(place.length, -HOLDS.length);
     // Of a list below this place.
     if (name.includes("[]")) return [];
-    const without = compared(name).filter(({ holds }) => holds === "no");
+    const without = compared(name).filter(({ holds }) => holds === "more" || holds === "nothing");
     return without.map(({ index }) => ({ index, word: place + name + HOLDS_NOT }));
   });
-  return [...held, ...lacking];
+  return [...held, ...differing.slice(0, DIFFERING_MAX), ...lacking];
 }
 
 /**
  * Whether a member of what names a record repeats a number of it, or says yes. `maybe`: a small number, which may do so by
- * chance; `other`: one that is smaller than a number of the record, or its key.
+ * chance; `less`: one that is smaller than a number of the record; `key`: its key.
  */
 function holdsOf(
   name: string,
   value: unknown,
   { key, record }: { key: readonly string[]; record: object },
-): "yes" | "maybe" | "other" | "no" {
+): "yes" | "maybe" | "less" | "more" | "key" | "nothing" {
   if (isYes(bareName(name.split(".").at(-1) ?? ""), value)) return "yes";
-  if (isScalar(value) && key.includes(String(value))) return "other";
+  if (isScalar(value) && key.includes(String(value))) return "key";
   const number = numberOf(value);
+  if (number === undefined) return "nothing";
   const sent = membersIn(record, 1).flatMap(({ value: own }) => numberOf(own) ?? []);
-  if (number === undefined || !sent.includes(number))
-    return number !== undefined && number < Math.max(...sent) ? "other" : "no";
+  if (!sent.includes(number)) return number < Math.max(...sent) ? "less" : "more";
   return Math.abs(number) > SMALL_MAX ? "yes" : "maybe";
 }
 

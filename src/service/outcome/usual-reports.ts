@@ -1,6 +1,6 @@
 /* The usual words for accepted records of an endpoint: words that accepted records never had are unusual. Pure. */
 
-import { HOLDS, HOLDS_NOT } from "./member-repeats.ts";
+import { DIFFERS, HOLDS, HOLDS_NOT } from "./member-repeats.ts";
 import { bareName } from "./named-records.ts";
 import {
   FLAG,
@@ -95,8 +95,9 @@ function isKnown(usual: UsuallySaid): boolean {
 
 function isOdd({ words, isEachNamed, listTimes = 0, memberTimes = 0 }: UsuallySaid, word: string): boolean {
   if (word === NOT_NAMED) return isEachNamed && words.length > 0;
-  if (word === WELL || words.includes(word) || word.endsWith(HOLDS)) return false;
-  if (word.endsWith(HOLDS_NOT)) return memberTimes >= USUAL_TIMES;
+  if (word === WELL || words.includes(word) || word.endsWith(HOLDS) || word.endsWith(DIFFERS)) return false;
+  if (word.endsWith(HOLDS_NOT))
+    return memberTimes >= USUAL_TIMES && !words.includes(word.slice(0, -HOLDS_NOT.length) + DIFFERS);
   if (word.startsWith(FLAG)) return isOddFlag(words, word);
   const place = placeOf(word);
   if (place === undefined) return true;
@@ -128,7 +129,8 @@ export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary
   const isNew = (word: string) => (isOfMember(word) ? memberTimes : placeOf(word) ? listTimes : times) < USUAL_TIMES;
   const learned = words.filter(isNew);
   // Small numbers are equal by chance too often to show whether they are repeated.
-  const isCompared = words.some(isOfMember) || listTimes + 1 >= MEMBERLESS_TIMES;
+  const isRepeated = words.some((word) => word.endsWith(HOLDS) || word.endsWith(HOLDS_NOT));
+  const isCompared = isRepeated || listTimes + 1 >= MEMBERLESS_TIMES;
   const counted = {
     times: Math.min(times + 1, USUAL_TIMES),
     listTimes: listTimes + 1,
@@ -138,7 +140,7 @@ export function learnSaid(usual: UsuallySaid, words: readonly string[], ordinary
 }
 
 function isOfMember(word: string): boolean {
-  return word.endsWith(HOLDS) || word.endsWith(HOLDS_NOT);
+  return [HOLDS, HOLDS_NOT, DIFFERS].some((sign) => word.endsWith(sign));
 }
 
 /** Makes these words usual. */

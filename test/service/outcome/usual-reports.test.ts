@@ -31,6 +31,81 @@ describe("what members of an answer repeat of the records", () => {
     },
   );
 
+  type Rows = readonly { quantity: number; element: object }[];
+  const ask = (rows: Rows, usual: UsuallySaid) => {
+    const all = rows.map(({ quantity }, at) => ({
+      key: [`A-${at}`],
+      record: JSON.stringify({ sku: `A-${at}`, quantity }),
+    }));
+    const items = rows.map(({ element }, at) => ({ sku: `A-${at}`, ...element }));
+    return readSaid({ items }, all, usual);
+  };
+  const learnAll = (answers: readonly Rows[]) =>
+    answers.reduce<UsuallySaid>((usual, rows) => {
+      const said = ask(rows, usual);
+      return learnSaid(usual, wordsOf(said), said.ordinary);
+    }, NOTHING_SAID);
+  const one = (quantity: number, element: object): Rows => [{ quantity, element }];
+  const times = (count: number, rows: Rows) => Array.from({ length: count }, () => rows);
+
+  it.each<[what: string, answers: Rows[], later: Rows]>([
+    [
+      "an id that was larger before it was equal",
+      [one(1, { id: 7 }), one(4, { id: 7 }), one(7, { id: 7 }), ...times(9, one(12, { id: 7 }))],
+      one(0, { id: 7 }),
+    ],
+    [
+      "an id that is equal at first, and later smaller",
+      [one(7, { id: 7 }), ...times(11, one(12, { id: 7 }))],
+      one(0, { id: 7 }),
+    ],
+    [
+      "numbers of lines, of which one is equal",
+      [one(30, { line: 1 }), one(2, { line: 2 }), ...times(12, one(50, { line: 3 }))],
+      one(1, { line: 4 }),
+    ],
+    [
+      "an id beside a number that is repeated",
+      [7, 8, 9].map((quantity) => one(quantity, { quantity, id: 8 })),
+      one(3, { quantity: 3, id: 11 }),
+    ],
+    [
+      "ids of many records, of which some are equal",
+      [
+        [2, 2, 9, 30].map((quantity, at) => ({ quantity, element: { id: at + 1 } })),
+        one(4, { id: 4 }),
+        ...times(10, one(50, { id: 4 })),
+      ],
+      one(1, { id: 4 }),
+    ],
+  ])("is nothing where numbers differ as well: %s", (_what, answers, later) => {
+    const learned = learnAll(answers);
+    expect(hasSettled(learned)).toBe(true);
+    expect(findOdd(learned, ask(later, learned))).toEqual([]);
+  });
+
+  it.each<[what: string, answers: Rows[], later: Rows]>([
+    [
+      "beside an id",
+      [7, 8, 9].map((quantity) => one(quantity, { quantity, id: 8 })),
+      one(3, { quantity: null, id: 11 }),
+    ],
+    ["as texts", [7, 8, 9].map((quantity) => one(quantity, { quantity: `${quantity}` })), one(3, { quantity: "9" })],
+    ["in an object", [7, 8, 9].map((quantity) => one(quantity, { now: { quantity } })), one(3, { now: {} })],
+    ["after an id was equal", [one(7, { id: 7 }), ...[7, 8, 9].map((n) => one(n, { level: n }))], one(3, { id: 7 })],
+    [
+      "where some were sold meanwhile",
+      times(
+        3,
+        [7, 8, 9].map((quantity, at) => ({ quantity, element: { quantity: at === 1 ? 6 : quantity } })),
+      ).concat([4, 5, 6].map((quantity) => one(quantity, { quantity }))),
+      one(3, {}),
+    ],
+  ])("is missed where numbers are repeated: %s", (_what, answers, later) => {
+    const learned = learnAll(answers);
+    expect(findOdd(learned, ask(later, learned))).toMatchObject([{ index: 0 }]);
+  });
+
   it("is nothing once ten answers have repeated nothing", () => {
     const learned = Array.from({ length: 12 }).reduce<UsuallySaid>((usual) => {
       const said = readSaid({ items: [{ sku: "A-1" }] }, sent(5), usual);
