@@ -9,6 +9,8 @@ import type { Scene } from "../scene.ts";
 /** As configured: a larger percentage within this time waits for a person. */
 const PERCENT = 30;
 const OVER_MS = 3_600_000;
+/** A clock is corrected by less without being set. */
+const CLOCK_STEP_MS = 60_000;
 /** The program dates what it finds by the beginning of a pass, which may wait for the ERP. */
 const SLACK_MS = 900_000;
 const SHOWN = "SELECT detail FROM holds WHERE area = 'stocks' AND reason = 'guard'";
@@ -23,6 +25,8 @@ interface Drop {
   wallMs: number;
   trueMs: number;
   wallOffsetMs: number;
+  /** From these times on it counts as well, because the clock was set forward then while it still counted by that clock. */
+  movedMs: readonly number[];
   /** The clock has jumped in the pass that found it. */
   isUnsure: boolean;
 }
@@ -39,8 +43,9 @@ export class GuardInvariants {
   readonly #articles = new Map<Drop, string>();
   /** Rows that wait no more: some of them were sent to another place. */
   readonly #left: Drop[] = [];
-  /** The error of the clock at the end of the last pass. */
+  /** The error of the clock, and its time, at the end of the last pass. */
   #wallOffsetMs: number | undefined;
+  #wallMs = 0;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -63,7 +68,10 @@ export class GuardInvariants {
     }
     for (const id of ids) if (!this.#going.has(id)) this.#going.set(id, this.#now());
     const { wallMs } = this.#now();
-    for (const drop of this.#all()) drop.wallMs = Math.min(drop.wallMs, wallMs);
+    for (const drop of this.#all()) {
+      drop.wallMs = Math.min(drop.wallMs, wallMs);
+      drop.movedMs = drop.movedMs.map((each) => Math.min(each, wallMs));
+    }
   }
 
   onEntry({ effect }: LedgerEntry): void {
@@ -91,18 +99,32 @@ export class GuardInvariants {
   onResult(): void {
     if (!this.#isOn()) return;
     this.onCommit();
+    this.#noteForward();
     const all = this.#all();
     const held = this.#scene.auditor.prepare(HELD).pluck().all() as number[];
     for (const id of all.some(({ isUnsure }) => isUnsure) ? [] : held) {
-      const { wallMs = 0, trueMs = 0 } = this.#going.get(id) ?? {};
+      const { trueMs = 0, ...held } = this.#going.get(id) ?? {};
       // What went shortly before the clock jumped counts from the jump on.
       const isNear = (drop: Drop) =>
-        Math.min(Math.abs(drop.wallMs - wallMs), Math.abs(drop.trueMs - trueMs)) <= OVER_MS + SLACK_MS;
+        Math.min(Math.abs(drop.trueMs - trueMs), betweenMs(timesOf(drop), timesOf(held))) <= OVER_MS + SLACK_MS;
       this.#scene.coverage.count("guard", "holds");
       if (all.filter(isNear).length < GUARD_FROM)
         this.#scene.fail(20, "the guard holds a row although no other one went to zero or away in that time");
     }
     this.#wallOffsetMs = this.#scene.machine.wallOffsetMs;
+    this.#wallMs = this.#now().wallMs;
+  }
+
+  /**
+   * Where the clock was set forward, what still counted by it counts from then on. After it was set back before, that may have gone long
+   * ago: for how long it was wrong the program cannot know, and holds a row too many rather than none.
+   */
+  #noteForward(): void {
+    const { wallMs, wallOffsetMs } = this.#now();
+    if (wallOffsetMs - (this.#wallOffsetMs ?? wallOffsetMs) <= CLOCK_STEP_MS) return;
+    for (const drop of this.#all())
+      if (timesOf(drop).some((each) => each > this.#wallMs - OVER_MS - SLACK_MS))
+        drop.movedMs = [...drop.movedMs, wallMs];
   }
 
   #isOn(): boolean {
@@ -118,7 +140,7 @@ export class GuardInvariants {
     const { time, machine } = this.#scene;
     const { wallOffsetMs } = machine;
     const isUnsure = wallOffsetMs !== (this.#wallOffsetMs ?? wallOffsetMs);
-    return { wallMs: time.trueMs + wallOffsetMs, trueMs: time.trueMs, wallOffsetMs, isUnsure };
+    return { wallMs: time.trueMs + wallOffsetMs, trueMs: time.trueMs, wallOffsetMs, movedMs: [], isUnsure };
   }
 
   /** The guard counts rows: where two rows have one article and one has stock, a 0 in the other does not count. */
@@ -151,4 +173,12 @@ export class GuardInvariants {
     if (dropped >= GUARD_FROM && dropped * 100 > PERCENT * known)
       fail(20, `${dropped} of ${known} articles went to zero or away, and nobody has approved it`);
   }
+}
+
+function timesOf({ wallMs = 0, movedMs = [] }: Partial<Drop>): number[] {
+  return [wallMs, ...movedMs];
+}
+
+function betweenMs(some: readonly number[], others: readonly number[]): number {
+  return Math.min(...some.flatMap((one) => others.map((other) => Math.abs(one - other))));
 }
