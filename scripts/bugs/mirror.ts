@@ -68,7 +68,7 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
       find: "INSERT INTO touched (shop, tbl) SELECT shop, TG_TABLE_NAME FROM shop_keys;",
       replace: "NULL;",
     },
-    "drizzle/postgres/0004_notes.sql",
+    "drizzle/postgres/0008_own_writes.sql",
   ),
   tested(
     "test/mirror/trouble.test.ts",
