@@ -827,7 +827,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/statuses/judge-status.ts",
   ),
   tested(
-    "test/feeds/unknown-answers.test.ts",
+    "test/feeds/record-identity.test.ts",
     "records named by another key column than the first overlooked",
     { in: "namesOf", find: "return first === 0 ? own :", replace: "return first >= 0 ? own :" },
     "src/feeds/record-identity.ts",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseTemplate } from "../../src/answers/template.ts";
-import { identityOf, isOtherArticle, isOtherInSql } from "../../src/feeds/record-identity.ts";
+import { identityOf, isOtherArticle, isOtherInSql, namesOf } from "../../src/feeds/record-identity.ts";
 import { recordKeyOf } from "../../src/feeds/rekey/former-key.ts";
 
 const identity = (keys: string[], record: unknown, resultKey: string | null = null) =>
@@ -26,6 +26,28 @@ describe("identityOf", () => {
 
   it("takes the property that ties answers to records", () => {
     expect(identity(["id"], { code: "{article}", title: "{title}" }, "code")).toEqual(["code"]);
+  });
+});
+
+describe("namesOf", () => {
+  const sent = [
+    { key: ["main", "A"], record: '{"code":"A"}' },
+    { key: ["main", "B"], record: '{"code":"B"}' },
+  ];
+  const rules = { keys: ["depot", "code"], identity: [["code"]], isKeyUntold: false };
+
+  it("begins with the column of the key that tells the records apart", () => {
+    expect(namesOf(rules, sent, () => [])).toEqual([
+      ["A", "main"],
+      ["B", "main"],
+    ]);
+    expect(namesOf(rules, sent.slice(0, 1), () => [["main", "B"]])).toEqual([["A", "main"]]);
+    const others = ["south", "north", "west"].map((depot) => [depot, "A"]);
+    expect(namesOf(rules, sent, () => others)).toEqual(sent.map(({ key }) => key));
+  });
+
+  it("is the article where records do not contain the key", () => {
+    expect(namesOf({ ...rules, isKeyUntold: true }, sent, () => [])).toEqual([["A"], ["B"]]);
   });
 });
 
