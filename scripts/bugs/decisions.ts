@@ -239,6 +239,18 @@ const OF_PERSONS: readonly PlantedBug[] = [
     { in: "planLift", find: "meant.length === 1", replace: "meant.length > 0" },
     "src/pass/hold-reasons.ts",
   ),
+  tested(
+    "test/pass/holds.test.ts",
+    "the wait of one order that is compared is that of all",
+    { in: "planHold", find: '(flow !== "reconcile" || scope === "area")', replace: 'flow !== "reconcile"' },
+    "src/pass/holds.ts",
+  ),
+  tested(
+    "test/reconcile/reconcile.test.ts",
+    "the comparison overlooks how often the order has failed in other processes",
+    { in: "#compareOne", find: "loadQueuedRead(this.#context.store, order.orderId)?.attempts", replace: "0" },
+    "src/reconcile/reconcile.ts",
+  ),
 ];
 
 const OF_ANSWERS: readonly PlantedBug[] = [

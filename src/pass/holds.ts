@@ -64,8 +64,8 @@ export function planHold(error: unknown, flow: string, scope: HoldScope = "area"
       const { retryAfterMs } = error;
       const { probeMs } = HOLDS["rate limit"].blocks;
       if (retryAfterMs !== undefined) {
-        // The order waits as long as it was asked. Whether others must, the next request shows. The comparison can wait.
-        const isShort = isOfOrder && flow !== "reconcile";
+        // The order waits as long as it was asked. Whether others must, the next request shows. The comparison alone can wait.
+        const isShort = isOfOrder && (flow !== "reconcile" || scope === "area");
         const probeAfterMs = isShort ? Math.min(retryAfterMs, probeMs) : retryAfterMs;
         return { ...covered, reason: "rate limit", probeAfterMs };
       }

@@ -12,7 +12,7 @@ import { addCount } from "../pass/counts.ts";
 import { loadHeldReferences } from "../pass/held-rows.ts";
 import { isAnswered, reachOf } from "../pass/holds.ts";
 import type { Job, JobContext, JobReport } from "../pass/job.ts";
-import { requestRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
@@ -230,7 +230,8 @@ export class Reconcile implements Job {
       if (typeof what !== "string") addCount(round.counts, "unknown", 1);
       else if (!QUIET.has(what)) addCount(round.counts, what, 1);
     } catch (error) {
-      const isOwn = reachOf(error) === "record";
+      // Where each pass is a process of its own, the queue alone shows that the order has failed before.
+      const isOwn = reachOf(error, loadQueuedRead(this.#context.store, order.orderId)?.attempts) === "record";
       // Whatever the service answered for this order, the next pass starts after it.
       if (!isOwn && isAnswered(error)) {
         this.#advance(pass, order);

@@ -107,6 +107,24 @@ describe("the hold for an answer while other flows of the area are accepted", ()
   });
 });
 
+describe("the hold for a wait that the comparison meets at one order", () => {
+  it.each([
+    ["the comparison alone, as long as was asked", "flow", { area: "reconcile", scope: "flow", probeAfterMs: 600_000 }],
+    [
+      "all for a minute where nothing is known of them",
+      "area",
+      { area: "orders", scope: "area", probeAfterMs: 60_000 },
+    ],
+  ] as const)("holds %s", (_, scope, plan) => {
+    expect(planHold(answered(503, "order", 600_000), "reconcile", scope)).toMatchObject(plan);
+  });
+
+  it("at a list holds as long as was asked", () => {
+    const plan = { area: "orders", scope: "area", probeAfterMs: 600_000 };
+    expect(planHold(answered(503, "collection", 600_000), "reconcile")).toMatchObject(plan);
+  });
+});
+
 describe("what a failure concerns", () => {
   it.each([401, 402, 403, 405, 409, 423, 429, 451, 500, 503, 302])("%i for one order is that order's own", (status) => {
     expect([reachOf(answered(status, "order")), isAnswered(answered(status, "order"))]).toEqual(["record", true]);

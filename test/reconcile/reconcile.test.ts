@@ -84,6 +84,27 @@ describe("reconcile", () => {
     },
   );
 
+  it("is held up no more by one that its queued reads have shown to be the cause, where each pass is a process of its own", async () => {
+    const t = await startWithIll(5, { service: { updates: { stuck: "empty" } } });
+    t.ill.set(t.ids[2]!, { kind: "status", status: 503, headers: { "retry-after": "600" } });
+    const runAlone = async (job: "orders" | "updates" | "reconcile") => {
+      await t.restart();
+      const { outcome } = await t.run(job);
+      t.clock.advance(60_000);
+      return outcome;
+    };
+    expect(await runAlone("reconcile")).toBe("failed");
+    // It knows nothing of the other flows: all wait for a minute, and no longer.
+    expect(await runAlone("orders")).toBe("idle");
+    for (let hours = 0; hours < 3; hours++) {
+      await runAlone("updates");
+      t.clock.advance(3_600_000);
+    }
+    expect(await runAlone("reconcile")).toBe("done");
+    expect(await runAlone("reconcile")).toBe("done");
+    expect(t.rows("SELECT * FROM holds")).toEqual([]);
+  });
+
   it("goes on behind an order that is answered in another shape, where no order was read before", async () => {
     const t = await startWithIll(4, { service: { updates: { stuck: "empty" } } });
     const [odd, changed] = t.ids as [string, string];
