@@ -84,6 +84,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "> instead of >=",
     foundBy: "simulation",
+    draws: {
+      forms: { precision: "min", lookBackMs: [30_000, 600_000], page: 5 },
+      step: { do: "change", order: 5, after: 2_000 },
+    },
     edits: [
       {
         file: FOLLOW,
@@ -122,7 +126,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       "ns -= BigInt(lookBackMs) * MS_NS + uncertaintyNs(own, form);",
       "ns -= uncertaintyNs(own, form);",
     ),
-    draws: { forms: { lookBackMs: [30_000, 600_000] }, step: { do: "change", timestamp: "late" } },
+    draws: { forms: { lookBackMs: [30_000, 600_000], page: 100 }, step: { do: "change", order: 8, timestamp: "late" } },
   },
   one(
     "older over newer",

@@ -3,6 +3,7 @@
  * numbers, so that the rest of a life does not change.
  */
 import { integerBetween, pickOne, type Random, seededRandom } from "../../src/sandbox/random.ts";
+import { cutWithinMinute, lateBesidePolls } from "./beside-polls.ts";
 import { confirmFails, endpointFails, positionFails, rowFails, wideFails } from "./but-one.ts";
 import {
   AS_USUAL,
@@ -102,6 +103,8 @@ const FOUND: readonly Found[] = [
   { tag: 0x5ada, shares: { usual: 0.04, hostile: 0.06 }, draw: fewChanges },
   { tag: 0x5aeb, shares: { usual: 0.04, hostile: 0.06 }, draw: silentLimit },
   { tag: 0x5afc, shares: { usual: 0.03, hostile: 0.06 }, draw: lostOutcome },
+  { tag: 0xbe51, shares: { usual: 0.015, hostile: 0.02 }, draw: lateBesidePolls },
+  { tag: 0xbe62, shares: { usual: 0.015, hostile: 0.02 }, draw: cutWithinMinute },
   // Of those that are left of them.
   { tag: 0x5be1, shares: { usual: 0.11, hostile: 0.13 }, draw: respelled },
   { tag: 0xca7a, shares: { usual: 0.12, hostile: 0.12 }, draw: newArticles },
