@@ -675,6 +675,17 @@ function countUnshownRightly({ auditor, versions, statuses }: World): number {
   return unshown.filter((id) => versions.odd.has(id) || statuses.wasQueued(id, { isInVain: true })).length;
 }
 
+/** The longest wait between two wide re-polls that fail. */
+const WIDE_WAIT_MS = HOUR_MS;
+
+/**
+ * Without a `Date` a process of its own knows no later time of the service than that of the newest change. A service that goes back for no longer
+ * than a wide re-poll waits refuses the re-poll until it comes soon after a change, and the program says so.
+ */
+function isWideRefused({ forms }: World): boolean {
+  return forms.cron && !forms.date && forms.sinceAgeMax !== null && forms.sinceAgeMax <= WIDE_WAIT_MS;
+}
+
 /** As the command tells it, less what it says rightly. */
 function checkStatus(world: World): void {
   const { life } = world;
@@ -703,6 +714,7 @@ function checkStatus(world: World): void {
     disk: undefined,
     // A list that cannot be passed is silent about all that comes behind.
     ...(isBehindUntold(world, world.service.now() - DAY_MS) && { unlisted: { count: 0, since: null } }),
+    ...(isWideRefused(world) && { wideFailing: null }),
     // What is owed without a lasting reason has failed this look before (`listOwed`).
     queuedReads: { times: [], why: null },
     unsettledRequests: [],
