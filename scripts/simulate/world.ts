@@ -21,7 +21,7 @@ import {
   queuedForMs,
   SILENCE,
 } from "./hostile/grammar.ts";
-import { Former, Lies, lieResponse } from "./hostile/lies.ts";
+import { Former, Lies, lieResponse, recordsOf } from "./hostile/lies.ts";
 import { CopyInvariants } from "./invariants/copies.ts";
 import { CountInvariants, countsChanges } from "./invariants/counts.ts";
 import { DatabaseInvariants } from "./invariants/database.ts";
@@ -639,6 +639,9 @@ export class World implements Scene, Line, CommitHooks {
     const effect = this.#imports.get(sent.number);
     this.#imports.delete(sent.number);
     const isTrue = told.kind === "answer" && told.isTrue;
+    // What is ignored for its article is answered as if it were accepted, whatever was said of it before.
+    if (isTrue && effect?.untaken.length === 0 && this.forms.catalog === "silent")
+      for (const { name } of recordsOf(sent.route, sent.request, []) ?? []) this.pushes.forgetLeftOut(name);
     if (isTrue && effect !== undefined && !countsChanges(this.forms)) this.pushes.onTold(effect);
     const isUnsent = told.kind === "nothing" && told.effect === "none";
     if (isTrue || isUnsent) this.counts.onTold(sent.number, isTrue ? effect : undefined);
