@@ -157,12 +157,15 @@ describe("a status for an order that the changes call cancelled, and that cannot
     const before = posts().length;
     const id = ask(ids[0]!, "shipped");
     const record = JSON.stringify({ order_id: ids[0], status: "cancelled", updated_at: "2099-01-01T00:00:00Z" });
-    whileWaiting(clock, () =>
-      running.store.db
-        .prepare(
-          "INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', ?, x'00', ?)",
-        )
-        .run(ids[0], ids[0], record, new Date(clock.nowMs()).toISOString()),
+    whileWaiting(
+      clock,
+      () =>
+        running.store.db
+          .prepare(
+            "INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since) VALUES (?, ?, 'update', ?, x'00', ?)",
+          )
+          .run(ids[0], ids[0], record, new Date(clock.nowMs()).toISOString()),
+      { after: 1 },
     );
     await send();
     expect([posts().length - before, request(id).state]).toEqual([0, "pending"]);

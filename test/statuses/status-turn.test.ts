@@ -10,6 +10,8 @@ async function startSlow(): Promise<StatusBridge> {
   return bridge;
 }
 
+/** The order is read before its status is sent. */
+const AFTER_READ = { after: 1 };
 /** Another flow stores that the service has cancelled the order. */
 const CANCEL = `UPDATE orders SET status = 'cancelled', is_cancelled = 1, revision = revision + 1;
   INSERT INTO order_event_rows (order_key, revision, kind, status_changed, old_status, new_status, source, at)
@@ -19,7 +21,7 @@ describe("a status that waits for its turn", () => {
   it("does not leave where its order is stored as cancelled meanwhile", async () => {
     const { ids, ask, send, clock, bridge, request, posts } = await startSlow();
     const id = ask(ids[0]!, "packed");
-    whileWaiting(clock, () => void bridge.store.db.exec(CANCEL));
+    whileWaiting(clock, () => void bridge.store.db.exec(CANCEL), AFTER_READ);
     await send();
     expect(posts()).toEqual([]);
     expect(request(id)).toMatchObject({ state: "refused", http_status: null, attempts: 0 });
@@ -29,7 +31,7 @@ describe("a status that waits for its turn", () => {
   itWhole("does not leave where the ERP takes its request back meanwhile", async () => {
     const { ids, ask, send, clock, erp, posts, states } = await startSlow();
     ask(ids[0]!, "packed");
-    whileWaiting(clock, () => void erp.exec("DELETE FROM status_requests"));
+    whileWaiting(clock, () => void erp.exec("DELETE FROM status_requests"), AFTER_READ);
     await send();
     expect([posts(), states()]).toEqual([[], []]);
   });
@@ -37,7 +39,7 @@ describe("a status that waits for its turn", () => {
   itWhole("leaves as the ERP has it by then", async () => {
     const { ids, ask, send, clock, erp, effects, states } = await startSlow();
     ask(ids[0]!, "packed");
-    whileWaiting(clock, () => void erp.exec("UPDATE status_requests SET status = 'accepted'"));
+    whileWaiting(clock, () => void erp.exec("UPDATE status_requests SET status = 'accepted'"), AFTER_READ);
     await send();
     expect([effects(), states()]).toEqual([["accepted"], ["sent"]]);
   });
@@ -48,7 +50,7 @@ describe("a status that waits for its turn", () => {
       const { ids, ask, send, clock, states, effects } = await startSlow();
       ask(ids[0]!, "packed");
       const seen: string[][] = [];
-      whileWaiting(clock, () => void seen.push(states()));
+      whileWaiting(clock, () => void seen.push(states()), AFTER_READ);
       await send();
       expect([seen, effects()]).toEqual([[["pending"]], ["packed"]]);
     },
@@ -60,15 +62,19 @@ describe("a status that waits for its turn", () => {
       const { ids, ask, send, clock, erp, posts, bridge, request } = await startSlow();
       const id = ask(ids[0]!, "packed");
       const other = new Database(bridge.store.path);
-      whileWaiting(clock, () => {
-        other.exec("BEGIN IMMEDIATE");
-        clock.onSleep = () => {
-          if (!other.inTransaction) return;
-          expect(posts()).toEqual([]);
-          other.exec("ROLLBACK");
-          erp.exec(CANCEL);
-        };
-      });
+      whileWaiting(
+        clock,
+        () => {
+          other.exec("BEGIN IMMEDIATE");
+          clock.onSleep = () => {
+            if (!other.inTransaction) return;
+            expect(posts()).toEqual([]);
+            other.exec("ROLLBACK");
+            erp.exec(CANCEL);
+          };
+        },
+        AFTER_READ,
+      );
       await send();
       other.close();
       expect(posts()).toEqual([]);
