@@ -369,7 +369,7 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/service/outcome/partial-acceptance.ts",
   ),
   tested(
-    "test/feeds/unknown-answers.test.ts",
+    "test/service/outcome/partial-acceptance.test.ts",
     "an error accepted because a person has accepted a part",
     { in: "withDoubt", find: 'why: "part"', replace: 'why: "words"' },
     "src/service/outcome/import-result.ts",

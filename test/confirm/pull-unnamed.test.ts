@@ -5,6 +5,7 @@ import {
   giveUpLost,
   loadDelivery,
   openDelivery,
+  UNANSWERED,
 } from "../../src/batches/delivery-rows.ts";
 import type { FaultRule } from "../../src/sandbox/fault-rule.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
@@ -561,6 +562,14 @@ describe("a loss that a person gives up", () => {
     expect(covered()).toEqual({ what: at(3), isShown: false });
     expect(store.write(() => giveUpLost(store))).toEqual({ from: at(0), to: at(3) });
     expect(loadDelivery(store)).toBeUndefined();
+  });
+
+  it("stays open where the note of named confirms has its place", async () => {
+    const { store } = (await start()).bridge;
+    store.write(() => openDelivery(store, at(0)));
+    store.write(() => UNANSWERED.save(store, { since: at(1), isLost: true }));
+    store.write(() => closeDelivery(store));
+    expect(loadDelivery(store)).toEqual({ openedAt: at(0), lost: false, lostAt: null });
   });
 
   it("is not that of a request which is still open", async () => {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanJson } from "../../../src/answers/scan-json.ts";
+import { readAcceptance } from "../../../src/service/outcome/acceptance.ts";
 import { Answer } from "../../../src/service/outcome/answer.ts";
+import { withDoubt } from "../../../src/service/outcome/import-result.ts";
 import { readLeftOut, readPartWords } from "../../../src/service/outcome/partial-acceptance.ts";
 import { itSome, runs } from "../../support/whole.ts";
 
@@ -235,5 +237,17 @@ describe("what the counts of an answer say", () => {
       }),
     );
     expect(read(`${"9 ".repeat(600)}${"of ".repeat(500)}`)).toBeUndefined();
+  });
+});
+
+describe("why an answer leaves a request in doubt, which a person accepts by itself", () => {
+  it.each<[object, string | undefined]>([
+    [{ message: "2 of 3 records stored" }, "part"],
+    [{ message: "stored", skipped: ["X"] }, "list"],
+    [{ message: "3 of 3 records stored" }, undefined],
+  ])("%j: %s", (answer, why) => {
+    const accepted = readAcceptance({ contentType: "application/json", body: Buffer.from(JSON.stringify(answer)) });
+    if (accepted.kind !== "accepted") expect.fail(`it is no acceptance: ${accepted.kind}`);
+    expect(withDoubt(accepted, { short: undefined, sent: sentOf(3) }).unknown?.why).toBe(why);
   });
 });
