@@ -2280,4 +2280,40 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     "src/feeds/send/send-request.ts",
   ),
+  tested(
+    "test/updates/urgent-reads.test.ts",
+    "a cancellation waits for the reads of thousands of orders that were only touched",
+    { of: "urgencyOf", does: "void isSameName; return URGENCY.sameStatus;" },
+    "src/orders/queue-order.ts",
+  ),
+  tested(
+    "test/updates/urgent-reads.test.ts",
+    "reads of orders that are cancelled already come before that of one that is cancelled now",
+    { in: "urgencyOf", find: "isCancelled && !stored.isCancelled", replace: "isCancelled" },
+    "src/orders/queue-order.ts",
+  ),
+  tested(
+    "test/updates/urgent-reads.test.ts",
+    "urgent reads keep those that wait longest waiting for ever",
+    { in: "inTurns", find: "this.#urgent >= URGENT_IN_ROW", replace: "false" },
+    "src/updates/reads/read-turns.ts",
+  ),
+  tested(
+    "test/updates/urgent-reads.test.ts",
+    "a cancellation whose read failed once waits for all that have not failed",
+    { find: "attempts < ${URGENT_TRIES} THEN", replace: "attempts < 1 THEN" },
+    "src/pass/position-rows.ts",
+  ),
+  tested(
+    "test/updates/urgent-reads.test.ts",
+    "where no order can be read, a cancellation is looked for among all orders that were touched",
+    { in: "loadLongQueued", find: "AND urgency > ${URGENCY.sameStatus} ", replace: "" },
+    "src/pass/position-rows.ts",
+  ),
+  tested(
+    "test/health/late-reads.test.ts",
+    "all is up to date while thousands of reads wait for minutes",
+    { of: "findReadsBehind", does: "void queuedReads; void nowMs; void READS_BEHIND_MS; return undefined;" },
+    "src/health/conditions.ts",
+  ),
 ];

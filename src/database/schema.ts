@@ -651,6 +651,8 @@ export const queuedReads = sqliteTable("owed_reads", {
   dueAt: text("due_at"),
   /** Milliseconds from the machine's start to when the order began to wait with a record. @example null */
   sinceMs: real("since_ms"),
+  /** 2: the record cancels the order; 1: its status is not the stored one; 0: it is, or there is no record. @example 0 */
+  urgency: integer().notNull().default(1),
 });
 
 export const mirrorChanges = sqliteTable("mirror_changes", {

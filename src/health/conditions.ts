@@ -49,6 +49,8 @@ const SILENT_MS = 60_000;
 const LATE_MS = 15 * 60_000;
 /** The same for rows whose request failed: an ordinary one is sent again after two minutes. */
 const UNANSWERED_ROWS_MS = 5 * 60_000;
+/** A pass of 200 reads at five requests a second takes 40 s, and the next one follows within a minute. */
+const READS_BEHIND_MS = 2 * 60_000;
 /** A pass within so long shows that reads are tried, also where the daemon does not run. */
 const PASSES_MS = 60 * 60_000;
 /** A flow that runs this rarely may not have had its first run yet: until then its silence means nothing. */
@@ -290,6 +292,14 @@ function ofReads(facts: Facts, now: Now): Condition[] {
     !isRead || (flow !== undefined && (ofFlow(flow, facts, now).length > 0 || holdsThatStop(flow, facts).length > 0));
   const isLate = late !== undefined && !isReportedByFlow;
   return isLate ? [make("late_reads", "updates", late.since, { count: late.count, why }), ...silent] : silent;
+}
+
+/** Orders whose reads wait for those of others, for longer than a usual pass takes. Not a condition: it passes by itself. */
+export function findReadsBehind(
+  { queuedReads }: Pick<Facts, "queuedReads">,
+  nowMs: number,
+): { count: number; since: string } | undefined {
+  return findLate(queuedReads?.untried ?? [], nowMs, READS_BEHIND_MS);
 }
 
 /** What has waited too long. `times`: since when each item waits, oldest first. */

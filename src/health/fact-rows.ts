@@ -17,7 +17,6 @@ import { type Query, select } from "../database/queries.ts";
 import { batches, feeds, flows, orders, queuedReads, syncStatus } from "../database/schema.ts";
 import { faultCodeOf } from "../database/sqlite-errors.ts";
 import type { Store } from "../database/store.ts";
-import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
 import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
@@ -99,14 +98,20 @@ function countRefusedBatches(store: Store): Pick<Facts, "refusedBatches" | "larg
 }
 
 const QUEUED_READS = (query: Query) => {
-  const { since, lastError, orderId } = queuedReads;
-  return query.select({ since, why: lastError }).from(queuedReads).orderBy(since, orderId).limit(LISTED_MAX).prepare();
+  const { since, lastError, orderId, dueAt } = queuedReads;
+  return query
+    .select({ since, why: lastError, dueAt })
+    .from(queuedReads)
+    .orderBy(since, orderId)
+    .limit(LISTED_MAX)
+    .prepare();
 };
 
 /** Since when each read is due, oldest first, and the last failure of the oldest. */
-function loadQueuedReads(store: Store): { times: string[]; why: Message | null } {
+function loadQueuedReads(store: Store): NonNullable<Facts["queuedReads"]> {
   const rows = store.prepared(QUEUED_READS).all();
-  return { times: rows.map(({ since }) => since), why: store.messageOf(rows[0]?.why ?? null) };
+  const untried = rows.filter(({ dueAt }) => dueAt === null).map(({ since }) => since);
+  return { times: rows.map(({ since }) => since), untried, why: store.messageOf(rows[0]?.why ?? null) };
 }
 
 /** Open requests that were sent before: when each was first sent, oldest first. */

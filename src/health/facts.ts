@@ -48,8 +48,11 @@ export interface Facts {
   unnamedBatches?: { count: number; times: number };
   /** Stored batches whose confirm fails, and since when the oldest waits. */
   failedConfirms?: { count: number; since: string | null };
-  /** Orders to be read: since when each, oldest first, and the last failure of the oldest. */
-  queuedReads?: { times: readonly string[]; why: Message | null };
+  /**
+   * Orders to be read: since when each, oldest first, and the last failure of the oldest. `untried`: those that do not
+   * wait after a failure of their own.
+   */
+  queuedReads?: { times: readonly string[]; untried?: readonly string[]; why: Message | null };
   refusedRequests: number;
   /** Requests that were sent and whose outcome is open: when each was first sent, oldest first. */
   unsettledRequests?: readonly string[];

@@ -1,7 +1,16 @@
 import type { Language } from "../messages/language.ts";
 import type { ExitCode } from "../platform/errors.ts";
 import { clockTime, describeCondition, statusWords } from "./condition-words.ts";
-import { ageOf, type Condition, exitCodeOfAll, type Limits, listConditions, type Now, traitOf } from "./conditions.ts";
+import {
+  ageOf,
+  type Condition,
+  exitCodeOfAll,
+  findReadsBehind,
+  type Limits,
+  listConditions,
+  type Now,
+  traitOf,
+} from "./conditions.ts";
 import type { Facts, FlowFacts } from "./facts.ts";
 
 /** A condition with its texts, as programs read it. */
@@ -34,7 +43,7 @@ export function reportConditions(
     ...describeCondition(condition, { nowMs, language }),
   }));
   const attention = reported.map(({ text }) => text);
-  const lead = attention[0] ?? statusWords(language).upToDate;
+  const lead = attention[0] ?? calmLead(facts, nowMs, language);
   return {
     sentence: `${lead} ${describeFreshness(facts, nowMs, language)}`,
     attention,
@@ -51,7 +60,8 @@ export function describeStanding(facts: Facts, now: Now, limits: Limits, languag
   const { nowMs } = now;
   const words = statusWords(language);
   const [worst] = listConditions(facts, now, limits);
-  const lead = worst === undefined ? words.upToDate : describeCondition(worst, { nowMs, language }).text;
+  const lead =
+    worst === undefined ? calmLead(facts, nowMs, language) : describeCondition(worst, { nowMs, language }).text;
   const orders = facts.flows.find(({ flow }) => flow === "orders");
   const parts = [
     isUnknown(orders, facts) ? [] : [words.askedAt(timeOf(orders?.lastSuccessAt ?? null, nowMs))],
@@ -61,13 +71,21 @@ export function describeStanding(facts: Facts, now: Now, limits: Limits, languag
   return words.seenAt(at, `${lead} ${capitalized(parts.join("; "))}.`);
 }
 
+/** The first half of the status where no condition is present. */
+function calmLead(facts: Facts, nowMs: number, language: Language): string {
+  const { upToDate, catchingUp } = statusWords(language);
+  return findReadsBehind(facts, nowMs) === undefined ? upToDate : catchingUp;
+}
+
 /** How fresh everything is, in one sentence: the second half of the status. */
 export function describeFreshness(facts: Facts, nowMs: number, language: Language = "en"): string {
   const words = statusWords(language);
   const flow = (name: string) => facts.flows.find((row) => row.flow === name);
   const erp = flow("erp");
   const stocks = flow("stocks");
+  const behind = findReadsBehind(facts, nowMs);
   const parts = [
+    behind === undefined ? undefined : words.toRead(behind.count, ageOf(behind.since, nowMs)),
     isUnknown(flow("orders"), facts) ? undefined : words.asked(flow("orders")?.ageS ?? null),
     words.lastOrder(timeOf(facts.lastOrderAt, nowMs)),
     erp === undefined || facts.orders === 0

@@ -64,6 +64,20 @@ export function loadOrderNumber(store: Store, orderId: string): string | null {
   return row?.number ?? null;
 }
 
+/** The stored status, without the payload. */
+export function loadOrderStatus(
+  store: Store,
+  orderId: string,
+): { status: string | null; isCancelled: boolean; isRemoved: boolean } | undefined {
+  const row = store
+    .prepare<Pick<StoredRow, "status" | "is_cancelled" | "removed_at">>(
+      "SELECT status, is_cancelled, removed_at FROM orders WHERE order_id = ?",
+    )
+    .get(orderId);
+  if (row === undefined) return undefined;
+  return { status: row.status, isCancelled: row.is_cancelled === 1, isRemoved: row.removed_at !== null };
+}
+
 /** The service now writes the order's id in this case, or answers for it. */
 export function saveServiceId(store: Store, orderKey: number, serviceId: string): void {
   store

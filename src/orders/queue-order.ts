@@ -1,9 +1,11 @@
 import { isOlder, isStrictlyNewer } from "../answers/timestamp.ts";
+import { isSameName } from "../database/same-name.ts";
 import type { Store } from "../database/store.ts";
 import type { MachineTime } from "../pass/machine-clock.ts";
-import { loadQueuedRead, type QueuedRead, queueRead, renewRead } from "../pass/position-rows.ts";
+import { loadQueuedRead, type QueuedRead, queueRead, renewRead, URGENCY, type Urgency } from "../pass/position-rows.ts";
 import { fieldOf } from "../records/same-order.ts";
 import { storeOvertaken } from "./cancellation.ts";
+import { loadOrderStatus } from "./order-rows.ts";
 import type { OrderRules } from "./order-rules.ts";
 import { stateOfStatus } from "./plan-order.ts";
 
@@ -23,9 +25,23 @@ export function queueOrderRead(
   storeOvertaken({ store, rules }, { orderId, status, timestamp, at: now.at });
   const waiting = loadQueuedRead(store, orderId);
   if (waiting !== undefined && isOlderThanCancelled(rules, read, waiting)) return;
-  queueRead(store, read, now);
+  queueRead(store, { ...read, urgency: urgencyOf({ store, rules }, { orderId, status }) }, now);
   if (waiting === undefined || read.source !== "update") return;
   if (waiting.source === "batch" || isLaterThan(rules, { waiting, timestamp })) renewRead(store, orderId);
+}
+
+/**
+ * After a job that touches all orders of the service, thousands of reads bring nothing that the ERP acts on. A record
+ * without a status may be of any change, and an order that is not stored, or marked as removed, is news by itself.
+ */
+function urgencyOf(
+  { store, rules }: { store: Store; rules: OrderRules },
+  { orderId, status }: { orderId: string; status: string | null },
+): Urgency {
+  const stored = loadOrderStatus(store, orderId);
+  if (stored === undefined || stored.isRemoved || status === null) return URGENCY.otherStatus;
+  if (isSameName(status, stored.status)) return URGENCY.sameStatus;
+  return stateOfStatus(status, rules.plan).isCancelled && !stored.isCancelled ? URGENCY.cancels : URGENCY.otherStatus;
 }
 
 function isLaterThan(rules: OrderRules, { waiting, timestamp }: { waiting: Read; timestamp: string | null }): boolean {

@@ -43,26 +43,34 @@ export function deleteWatermark(store: Store, stream: string): void {
 const QUEUED = ["orderId", "serviceId", "source", "record", "recordHash", "contentHash", "attempts"] as const;
 export type QueuedRead = NamedRow<typeof queuedReads, (typeof QUEUED)[number]>;
 
+/** Which queued reads come first. */
+export const URGENCY = { sameStatus: 0, otherStatus: 1, cancels: 2 } as const;
+export type Urgency = (typeof URGENCY)[keyof typeof URGENCY];
+
 /** Queues a read for a newer record; it is due at once, unless the order itself has failed. */
-export function queueRead(store: Store, queued: Omit<QueuedRead, "attempts">, now: MachineTime): void {
-  const { orderId, serviceId, source, record, recordHash, contentHash } = queued;
+export function queueRead(
+  store: Store,
+  queued: Omit<QueuedRead, "attempts"> & { urgency: Urgency },
+  now: MachineTime,
+): void {
+  const { orderId, serviceId, source, record, recordHash, contentHash, urgency } = queued;
   store
     .prepare(
-      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since, since_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, content_hash, since, since_ms, urgency)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (order_id) DO UPDATE SET service_id = excluded.service_id, source = excluded.source,
-         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash,
+         record = excluded.record, record_hash = excluded.record_hash, content_hash = excluded.content_hash, urgency = excluded.urgency,
          since_ms = coalesce(since_ms, excluded.since_ms), due_at = CASE WHEN attempts > 0 THEN due_at END
        WHERE record_hash <> excluded.record_hash OR source <> excluded.source`,
     )
-    .run(orderId, serviceId, source, record, recordHash, contentHash, now.at, now.machineMs);
+    .run(orderId, serviceId, source, record, recordHash, contentHash, now.at, now.machineMs, urgency);
 }
 
 const NO_RECORD = Buffer.alloc(32);
 
 const requestOf = (serviceId: string) => `
-  INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since)
-  VALUES (@orderId, ${serviceId}, 'update', '', @hash, @at)
+  INSERT INTO owed_reads (order_id, service_id, source, record, record_hash, since, urgency)
+  VALUES (@orderId, ${serviceId}, 'update', '', @hash, @at, ${URGENCY.sameStatus})
   ON CONFLICT (order_id) DO NOTHING`;
 const REQUEST = requestOf(
   "coalesce((SELECT coalesce(service_id, order_id) FROM orders WHERE order_id = @orderId), @serviceId)",
@@ -114,12 +122,23 @@ export function renewRead(store: Store, orderId: string): void {
 const DUE_WITHIN = "+2 hours";
 const IS_DUE = `(due_at IS NULL OR due_at <= @at OR due_at > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))`;
 
-/** Reads that are due, those with the fewest attempts first, so that a failing order never delays the others. */
-export function loadDueReads(store: Store, at: string, limit: number): QueuedRead[] {
+/** Attempts after which a failing cancellation waits like other failing orders: by then its status is stored without the order. */
+const URGENT_TRIES = 4;
+/** A failing order never delays what is as urgent and has not failed. */
+const URGENCY_NOW = `CASE WHEN attempts = 0 THEN urgency WHEN urgency = ${URGENCY.cancels} AND attempts < ${URGENT_TRIES} THEN ${URGENCY.otherStatus} ELSE 0 END`;
+
+/**
+ * Reads that are due, those with the fewest attempts first, so that a failing order never delays the others.
+ * @param options.isUrgentFirst cancellations first, then other changes of the status
+ */
+export function loadDueReads(
+  store: Store,
+  { at, limit, isUrgentFirst }: { at: string; limit: number; isUrgentFirst: boolean },
+): QueuedRead[] {
   return store
     .prepare<QueuedRead>(
       `SELECT ${columnList(queuedReads, QUEUED)} FROM owed_reads WHERE ${IS_DUE}
-       ORDER BY attempts, coalesce(due_at, since), order_id LIMIT @limit`,
+       ORDER BY ${isUrgentFirst ? `${URGENCY_NOW} DESC, ` : ""}attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
     .all({ at, limit });
 }
@@ -129,7 +148,7 @@ export function countDueReads(store: Store, at: string): number {
 }
 
 /**
- * Reads that a record caused, of stored orders that are not cancelled, queued before `since`, or at a time that is still to come: the clock
+ * Reads that a record with another status than the stored one caused, of stored orders that are not cancelled, queued before `since`, or at a time that is still to come: the clock
  * was set back.
  */
 export function loadLongQueued(
@@ -139,7 +158,7 @@ export function loadLongQueued(
   return store
     .prepare<Pick<QueuedRead, "orderId" | "source" | "record">>(
       `SELECT order_id AS orderId, source, record FROM owed_reads r
-       WHERE order_id > @after AND record <> '' AND (since <= @since OR since > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))
+       WHERE order_id > @after AND record <> '' AND urgency > ${URGENCY.sameStatus} AND (since <= @since OR since > strftime('%Y-%m-%dT%H:%M:%fZ', @at, '${DUE_WITHIN}'))
          AND EXISTS (SELECT 1 FROM orders o WHERE o.order_id = r.order_id AND o.is_cancelled = 0 AND o.removed_at IS NULL)
        ORDER BY order_id LIMIT @limit`,
     )

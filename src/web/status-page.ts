@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { clockTime, statusWords } from "../health/condition-words.ts";
-import type { Condition } from "../health/conditions.ts";
+import { type Condition, findReadsBehind } from "../health/conditions.ts";
 import { describeFreshness, type ReportedCondition } from "../health/status.ts";
 import { type Words, wordsOf } from "../messages/catalogues.ts";
 import type { Language } from "../messages/language.ts";
@@ -101,7 +101,8 @@ function verdictSection(
   [worst]: readonly ReportedCondition[],
 ): Html {
   const { facts, nowMs } = reading;
-  const calm = facts.orders === 0 ? words.noOrdersYet : words.allWell;
+  const isBehind = findReadsBehind(facts, nowMs) !== undefined;
+  const calm = facts.orders === 0 ? words.noOrdersYet : isBehind ? statusWords(language).catchingUp : words.allWell;
   const heading = verdict === "starting" ? words.justStarted : (worst?.text ?? calm);
   return html`<section class="verdict ${verdict}">
 <p class="say">${ICONS[verdict]}${words.verdicts[verdict]}</p>

@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Code } from "../../src/health/condition-traits.ts";
 import { type Condition, exitCodeOfAll, listConditions } from "../../src/health/conditions.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
-import { withoutForeignWords } from "../../src/health/facts.ts";
+import { type Facts, withoutForeignWords } from "../../src/health/facts.ts";
+import { describeStanding, describeStatus } from "../../src/health/status.ts";
+import type { Language } from "../../src/messages/language.ts";
+import { requestRead } from "../../src/pass/position-rows.ts";
+import { isoTime } from "../../src/platform/ports.ts";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ago, factsOf, flowOf, LIMITS, RUNNING } from "../support/conditions.ts";
 import { type IllOrders, NO_SUCH_ORDER, startWithIll, WEB_PAGE_404 } from "../support/ill-orders.ts";
@@ -99,5 +103,44 @@ describe("an order that is to be read and cannot be", () => {
       "late_reads",
     ]);
     expect(JSON.stringify(withoutForeignWords(factsOf({ queuedReads })))).not.toContain("Anna");
+  });
+});
+
+describe("orders whose reads wait for those of others", () => {
+  const sentenceOf = (queuedReads: NonNullable<Facts["queuedReads"]>, language: Language = "en") => {
+    const report = describeStatus(factsOf({ queuedReads }), RUNNING, LIMITS, language);
+    expect(report).toMatchObject({ exitCode: 0, attention: [], conditions: [] });
+    return report.sentence;
+  };
+
+  it("are named by the status after two minutes, and are no condition", () => {
+    const times = [ago(3), ago(2.5), ago(1)];
+    expect(sentenceOf({ times, untried: times, why: null })).toMatch(
+      /^Catching up with changes of orders\. 2 orders still to be read, oldest 3 min; asked 12 s ago;/,
+    );
+    expect(sentenceOf({ times, untried: times, why: null }, "ru")).toMatch(
+      /^Изменения заказов ещё не все прочитаны\. 2 заказа ещё предстоит прочитать, самый старый ждёт 3 мин; опрос/,
+    );
+    const facts = factsOf({ queuedReads: { times, untried: times, why: null } });
+    expect(describeStanding(facts, RUNNING, LIMITS)).toMatch(/: Catching up with changes of orders\. /);
+  });
+
+  itWhole("are not, where they are of a usual pass, or wait after failures of their own", () => {
+    expect(sentenceOf({ times: [ago(1.9)], untried: [ago(1.9)], why: null })).toMatch(/^Up to date\. Asked /);
+    expect(sentenceOf({ times: [ago(9)], untried: [], why: words("answered with 403") })).toMatch(/^Up to date\. /);
+    expect(sentenceOf({ times: [], why: null })).toMatch(/^Up to date\. /);
+  });
+
+  itWhole("are read from the queue", async () => {
+    const test = await startWithIll(4);
+    const [bad, good] = test.ids as [string, string];
+    test.ill.set(bad, { kind: "status", status: 403, body: "" });
+    test.change(bad, { status: "paid" });
+    await test.poll();
+    const { store } = test.bridge;
+    const at = isoTime(test.clock.nowMs());
+    store.write(() => requestRead(store, { orderId: good, serviceId: good }, at));
+    const queued = loadFacts(store).queuedReads;
+    expect(queued).toMatchObject({ times: [expect.any(String), at], untried: [at] });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { queueRead, requestRead } from "../../src/pass/position-rows.ts";
+import { queueRead, requestRead, URGENCY } from "../../src/pass/position-rows.ts";
 import type { SandboxOptionsPatch } from "../../src/sandbox/options.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { startWithIll } from "../support/ill-orders.ts";
@@ -108,7 +108,8 @@ describe("a read that waits because its order cannot be read", () => {
     const record = `{"order_id":"${id}","status":"packed","updated_at":"2026-03-01T11:00:00.000Z","items":[]}`;
     const recordHash = Buffer.alloc(32, 1);
     const read = { orderId: id, serviceId: id, source: "batch", record, recordHash, contentHash: recordHash } as const;
-    bridge.store.write(() => queueRead(bridge.store, read, { at: AT, machineMs: 0 }));
+    const urgency = URGENCY.otherStatus;
+    bridge.store.write(() => queueRead(bridge.store, { ...read, urgency }, { at: AT, machineMs: 0 }));
     for (let polls = 0; polls < 12; polls++) await poll(HOUR_MS / 2);
     ill.delete(id);
     expect(waiting(test)[0]?.attempts).toBeGreaterThan(6);

@@ -6,6 +6,8 @@ import { counted, sizeText, spanText } from "../numbers.ts";
  */
 export const statusEn = {
   upToDate: "Up to date.",
+  /** The same while orders that have changed wait to be read. */
+  catchingUp: "Catching up with changes of orders.",
   /** Before a command. */
   next: "Next",
   /** The parts of the sentence, in lower case. */
@@ -14,6 +16,7 @@ export const statusEn = {
   /** The time at which a text was written. */
   seenAt: (at: string, text: string) => `At ${at}: ${text}`,
   lastOrder: (at: string | null) => (at === null ? "no order yet" : `last order ${at}`),
+  toRead: (n: number, oldestS: number | null) => `${counted(n, "order")} still to be read, oldest ${age(oldestS)}`,
   waitingForErp: (n: number, oldestS: number | null) =>
     n === 0
       ? "every order taken by the ERP"

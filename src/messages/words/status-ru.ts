@@ -3,11 +3,14 @@ import type { statusEn } from "./status-en.ts";
 
 export const statusRu = {
   upToDate: "Всё в порядке.",
+  catchingUp: "Изменения заказов ещё не все прочитаны.",
   next: "Дальше",
   asked: (ageS) => (ageS === null ? "удачных опросов ещё не было" : `опрос ${spanTextRu(ageS)} назад`),
   askedAt: (at) => (at === null ? "удачных опросов ещё не было" : `опрос в ${at}`),
   seenAt: (at, text) => `${at}: ${text}`,
   lastOrder: (at) => (at === null ? "заказов ещё не было" : `последний заказ ${at}`),
+  toRead: (n, oldestS) =>
+    `${countedRu(n, ["заказ ещё предстоит", "заказа ещё предстоит", "заказов ещё предстоит"])} прочитать, самый старый ждёт ${age(oldestS)}`,
   waitingForErp: (n, oldestS) =>
     n === 0
       ? "ERP забрала все заказы"

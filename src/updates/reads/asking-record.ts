@@ -67,13 +67,6 @@ export class AskingRecord {
     return isBehind && !isCurrent ? (announced ?? undefined) : undefined;
   }
 
-  /** Reads that a cancellation announces come before others that have not failed: what is cancelled is not to be shipped. */
-  cancelledFirst(due: readonly QueuedRead[]): readonly QueuedRead[] {
-    const isFirst = (queued: QueuedRead) => queued.attempts === 0 && this.#isCalledCancelled(queued);
-    const { first = [], others = [] } = Object.groupBy(due, (queued) => (isFirst(queued) ? "first" : "others"));
-    return [...first, ...others];
-  }
-
   #isCalledCancelled(queued: QueuedRead): boolean {
     const status = this.#reader.askedBy(queued, "status");
     return status !== null && stateOfStatus(status, this.#rules.plan).isCancelled;

@@ -39,13 +39,12 @@ import { MISSING_FOR_MS, noteMissing } from "./missing-orders.ts";
 import { type OrderAnswer, OrderReader, olderThanStored, type Refreshed } from "./read-order.ts";
 import { type Health, ReadPass } from "./read-pass.ts";
 import { isLastTry, ReadQueue } from "./read-queue.ts";
+import { ReadTurns } from "./read-turns.ts";
 import { RepeatedReads } from "./repeated-reads.ts";
 import { noteRemoved } from "./set-back.ts";
 import { takeCancellation } from "./take-cancellation.ts";
 
 const READS_PER_PASS = 200;
-/** A service that answers few requests may take many passes for these. */
-const READS_EXAMINED = 1_000;
 /** After so many answers older than the known version the change list is asked for it; before `CANCELLED_TRIES`. */
 const BEHIND_TRIES = 3;
 /** A little longer than the time that an order must be missing, because `Date` has whole seconds. */
@@ -89,6 +88,7 @@ export class ReadOrders {
   readonly #queue: ReadQueue;
   readonly #held: HeldRecords;
   readonly #looks: RepeatedReads;
+  readonly #turns = new ReadTurns();
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
   /** Number of orders that had changed although no record announced their read. */
@@ -133,8 +133,10 @@ export class ReadOrders {
 
   async #readDue(pass: Pass): Promise<void> {
     const { store } = this.#context;
-    const due = loadDueReads(store, this.#now(), READS_EXAMINED);
-    for (const queued of this.#asking.cancelledFirst(due).slice(0, READS_PER_PASS)) {
+    const range = { at: this.#now(), limit: READS_PER_PASS };
+    const urgent = loadDueReads(store, { ...range, isUrgentFirst: true });
+    const oldest = loadDueReads(store, { ...range, isUrgentFirst: false });
+    for (const queued of this.#turns.inTurns({ urgent, oldest })) {
       if (this.#context.isStopping()) return;
       if (await this.#readOne(queued, pass)) continue;
       await this.#putAside(pass, "ill");
