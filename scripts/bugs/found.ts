@@ -1483,6 +1483,18 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/service/charset.ts",
   ),
   tested(
+    "test/feeds/push-waits.test.ts",
+    "a request that is answered with waits goes again as large as it was",
+    { in: "#saveWait", find: "...(isTooLarge && smaller)", replace: "...(isTooLarge && sinceMs < 0 && smaller)" },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
+    "test/feeds/push-waits.test.ts",
+    "requests get smaller although a service that counts them asks to wait",
+    { in: "#saveWait", find: "size > taken ||", replace: "size > 0 ||" },
+    "src/feeds/send/send-rows.ts",
+  ),
+  tested(
     "test/orders/next-pages.test.ts",
     "a page without orders taken for the end of its batch",
     { in: "readPage", find: "elements.length === 0 ? 1 :", replace: "elements.length === 0 ? 0 :" },

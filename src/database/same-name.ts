@@ -1,7 +1,7 @@
 /*
  * Names of statuses. A service may show a status in another spelling than it was sent (`SHIPPED` for `shipped`), so case and surrounding space
  * do not count, here and in SQL: SQLite itself ignores the case of Latin letters alone. The same of article numbers, which a service may
- * compare as MySQL does: without case, accents and blanks at the end.
+ * compare as MySQL does: without case, accents, characters that are not shown, and blanks at the end.
  */
 import type Database from "better-sqlite3";
 
@@ -22,12 +22,21 @@ export function addSameName(db: Database.Database): void {
   });
 }
 
-/** Characters that folding leaves as they are. */
-const FOLDED = /^(?:[!-`{-~](?:[ -`{-~]*[!-`{-~])?)?$/;
+/** Texts that folding leaves as they are. */
+const FOLDED = /^(?:[!-`{-~]+(?: [!-`{-~]+)*)?$/;
+/** Accents and characters that are not shown, as text from a page or a spreadsheet has them. */
+const UNSEEN = /[\p{M}\p{Cf}]/gu;
+/** Letters with a stroke, and two in one, which Unicode does not take apart. */
+const STROKED: Readonly<Record<string, string>> = { Ł: "L", Ø: "O", Đ: "D", Ħ: "H", Ŧ: "T", Æ: "AE", Œ: "OE" };
 
-/** The text without case, accents and outer blanks. */
+/** The text without case, accents, what is not shown, and outer or repeated blanks. */
 export function foldArticle(text: string): string {
-  return FOLDED.test(text) ? text : text.normalize("NFKD").replace(/\p{M}/gu, "").toUpperCase().trim();
+  if (FOLDED.test(text)) return text;
+  const plain = text.normalize("NFKD").replace(UNSEEN, "").toUpperCase();
+  return plain
+    .replace(/[ŁØĐĦŦÆŒ]/g, (letter) => STROKED[letter] ?? letter)
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 /** In SQL `fold_article(value)`, which is NULL where the value is. */

@@ -7,6 +7,7 @@ import { MetaValue } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../../pass/breaker.ts";
 import { commit } from "../../pass/commit.ts";
+import { MINUTE_MS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext, FeedPass } from "../diff/absorb-feed.ts";
 import { countUnproven, type OutboxRow } from "../feed-outbox.ts";
@@ -38,6 +39,10 @@ interface FailedRequests {
   chunk: number | null;
   /** When the outcomes of an outage's requests were no longer open, on the monotonic clock: several failed in a row. */
   outageUntilMs: number;
+  /** The most records that were accepted together, as far as is known. */
+  taken: number;
+  /** Since when each request was answered with a wait, by this machine's clock; null: the last one was not. */
+  waitsSinceMs: number | null;
 }
 
 /** What the requests of a chunk show of its size. */
@@ -58,7 +63,10 @@ interface Sizes {
 /** So many parts of an equal size, each accepted as a whole, show that the service takes no more records a request. */
 const FULL_MIN = 3;
 
-const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0 };
+/** After so long a request is answered with a wait for its size, although as many records were accepted before. */
+const WAITS_MS = 30 * MINUTE_MS;
+
+const NONE_FAILED: FailedRequests = { inRow: 0, chunk: null, outageUntilMs: 0, taken: 0, waitsSinceMs: null };
 
 /** By feed. Former versions stored fewer properties. */
 const FAILED = new MetaValue<Partial<Record<string, Partial<FailedRequests>>>>("failed_requests", {});
@@ -99,6 +107,19 @@ export class SendRows {
     await this.#saveFailed({ inRow: inRow + 1, chunk: half }, signal);
   }
 
+  /**
+   * The service asks to wait. One that counts records never accepts a request with more of them than it grants at a time, so that further ones
+   * are smaller; not below what it has accepted, because one that counts requests needs large ones.
+   */
+  async #saveWait(size: number, signal: AbortSignal): Promise<void> {
+    const { waitsSinceMs, taken } = this.#failed;
+    const nowMs = this.#context.clock.nowMs();
+    const sinceMs = waitsSinceMs ?? nowMs;
+    const isTooLarge = waitsSinceMs !== null && (size > taken || nowMs - sinceMs >= WAITS_MS);
+    const smaller = { chunk: Math.ceil(size / 2), taken: Math.min(taken, size - 1) };
+    await this.#saveFailed({ waitsSinceMs: sinceMs, ...(isTooLarge && smaller) }, signal);
+  }
+
   /** The service has answered a request with `size` records well. */
   async #saveWell(size: number, signal: AbortSignal): Promise<void> {
     const { inRow, chunk } = this.#failed;
@@ -106,7 +127,8 @@ export class SendRows {
     const next = chunk !== null && size >= chunk ? chunk * 2 : chunk;
     const isOutage = inRow >= FAILURES_IN_ROW_MAX;
     const outage = isOutage ? { outageUntilMs: this.#context.clock.monotonicMs() + timeoutMs } : {};
-    await this.#saveFailed({ inRow: 0, chunk: next === null || next >= rules.chunk ? null : next, ...outage }, signal);
+    const shown = { inRow: 0, waitsSinceMs: null, taken: Math.max(this.#failed.taken, size) };
+    await this.#saveFailed({ ...shown, chunk: next === null || next >= rules.chunk ? null : next, ...outage }, signal);
   }
 
   /** @param given.control returns a control row: shows whether the service accepts anything at all */
@@ -246,6 +268,7 @@ export class SendRows {
     } catch (error) {
       if (row === undefined) throw error;
       if (part.length === 1 && isDenied(error)) await this.#noteProbe(pass, row);
+      if (part.length > 1 && isWait(error)) await this.#saveWait(part.length, pass.signal);
       if (!isFailure(error)) throw error;
       const { hasAccepted, suspects } = pass.trial;
       const isOne = hasAccepted && suspects.length < FAILURES_IN_ROW_MAX;
@@ -369,6 +392,10 @@ function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): bool
 /** Refused credentials or a refused payment. */
 function isDenied(error: unknown): boolean {
   return error instanceof ServiceError && isDenial(error.status ?? 0);
+}
+
+function isWait(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === "rate_limited" || error.retryAfterMs !== undefined);
 }
 
 /** A failure after which the service may have acted, without `Retry-After`: a 5xx, a reset, a timeout. */
