@@ -1483,6 +1483,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/service/charset.ts",
   ),
   tested(
+    "test/feeds/push-repeats.test.ts",
+    "stock and prices of an article that is on sale again are as the service had them",
+    { in: "loadNewArticles", find: "s.live >= r.value ->> 1", replace: "s.live >= 0" },
+    "src/feeds/repeated-rows.ts",
+  ),
+  tested(
     "test/feeds/push-waits.test.ts",
     "a request that is answered with waits goes again as large as it was",
     { in: "#saveWait", find: "...(isTooLarge && smaller)", replace: "...(isTooLarge && sinceMs < 0 && smaller)" },

@@ -14,7 +14,7 @@ import { INVALID_EPOCH, type KeyParts, keyOf, type Numbers, paddedKey, sameKey }
 import { isApproved, saveSentDrops } from "./guard/guard-rows.ts";
 import { isOtherInSql, storedInSql } from "./record-identity.ts";
 import { leaveReplaced } from "./rekey/former-rows.ts";
-import { repeatOfDropped, repeatOfNew } from "./repeated-rows.ts";
+import { type AcceptedRow, repeatOfDropped, repeatOfNew } from "./repeated-rows.ts";
 
 /**
  * `droppedAt`: when it went to zero or away; null where the site did not sell it then. `parent`: key of the row that must be on the
@@ -249,7 +249,7 @@ export function isAny(store: Store, from: string, values: readonly number[]): bo
 export function saveAcknowledged(
   store: Store,
   rules: FeedRules,
-  rows: readonly (Pick<OutboxRow, "id" | "gone"> & { live: boolean })[],
+  rows: readonly AcceptedRow[],
   at: string,
 ): ReadonlySet<number> {
   const sent = JSON.stringify(rows.map(({ id, gone, live }) => [id, Number(gone), Number(live)]));
@@ -268,8 +268,8 @@ export function saveAcknowledged(
     before === null || record === null ? [] : [{ before, record, sentAt, live }],
   );
   if (replaced.length > 0) leaveReplaced(store, rules, replaced, at);
-  const [gone, present] = [rows.filter((row) => row.gone), rows.filter((row) => !row.gone)];
-  if (rules.dependents.length > 0) repeatOfNew(store, rules, { ids: idsOf(present), at });
+  const gone = rows.filter((row) => row.gone);
+  if (rules.dependents.length > 0) repeatOfNew(store, rules, rows, at);
   if (gone.length > 0) repeatOfDropped(store, rules, { ids: idsOf(gone), at });
   store
     .prepare(

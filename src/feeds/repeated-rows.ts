@@ -26,6 +26,13 @@ interface Accepted {
   at: string;
 }
 
+/** A row of the outbox that is about to be acknowledged. `live`: its record is on sale. */
+export interface AcceptedRow {
+  id: number;
+  gone: boolean;
+  live: boolean;
+}
+
 /** SQL: puts acknowledged rows `s` that name the articles of `named` into the outbox, from the feeds `f` for which a condition holds. */
 function repeat(where: string, priority: number): string {
   const some = (sent: string) => `SELECT s.feed_id, s.k0, s.k1, s.k2, s.k3, s.record, ${priority}, @at, 1
@@ -38,14 +45,14 @@ function repeat(where: string, priority: number): string {
 }
 
 /**
- * Stock, prices and images of articles that the service accepts for the first time: it may have ignored them until now. Those in
- * flight may have left before: their acceptance does not count.
+ * Stock, prices and images of articles that the service accepts for the first time, or on sale again: it may have ignored them until
+ * now. Those in flight may have left before: their acceptance does not count.
  */
-export function repeatOfNew(store: Store, rules: FeedRules, { ids, at }: Accepted): void {
+export function repeatOfNew(store: Store, rules: FeedRules, accepted: readonly AcceptedRow[], at: string): void {
   const { article, dependents } = rules;
   const feeds = JSON.stringify(dependents.map(({ feedId }) => feedId));
   if (article.length === 0 || !hasSent(store, feeds)) return;
-  const named = loadNewArticles(store, rules, ids);
+  const named = loadNewArticles(store, rules, accepted);
   if (named.length === 0) return;
   const articles = JSON.stringify(named.map(({ folded }) => folded));
   store
@@ -64,19 +71,28 @@ export function repeatOfNew(store: Store, rules: FeedRules, { ids, at }: Accepte
       .run(other.feedId, articles);
 }
 
-/** The articles of rows in flight that are not known to be on the site: as the catalog names them, and as a service may compare them. */
-export function loadNewArticles(store: Store, rules: FeedRules, ids: string): { key: string; folded: string | null }[] {
-  const { feedId: feed, article, identity } = rules;
+/**
+ * The articles of rows in flight that are not known to be on the site, or were off sale and are on sale by their records: as the catalog
+ * names them, and as a service may compare them.
+ */
+export function loadNewArticles(
+  store: Store,
+  rules: FeedRules,
+  accepted: readonly AcceptedRow[],
+): { key: string; folded: string | null }[] {
+  const { feedId: feed, article, identity, levels } = rules;
+  // Where its record has a quantity, an article that is sold out is still one that the service has.
+  const rows = accepted.flatMap(({ id, gone, live }) => (gone ? [] : [[id, Number(live && levels.length === 0)]]));
   const isOnSite = `EXISTS (SELECT 1 FROM feeds f CROSS JOIN feed_sent s ON s.feed_id = f.feed_id AND ${sameKey("s", "o")}
-    WHERE f.feed_id = @feed AND s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})
+    WHERE f.feed_id = @feed AND s.gone = 0 AND s.live >= r.value ->> 1 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})
       AND ${isOtherInSql(identity, "s.record", "o.doubt_record")} IS NOT TRUE)`;
   return store
     .prepare<{ key: string; folded: string | null }>(
       `SELECT o.k0 AS key, ${foldedInSql(article, "o.doubt_record")} AS folded
-       FROM json_each(@ids) r CROSS JOIN feed_outbox o ON o.id = r.value
+       FROM json_each(@rows) r CROSS JOIN feed_outbox o ON o.id = r.value ->> 0
        WHERE o.doubt_record IS NOT NULL AND NOT ${isOnSite}`,
     )
-    .all({ feed, ids });
+    .all({ feed, rows: JSON.stringify(rows) });
 }
 
 /** Whether any rows of these feeds were or are being sent. */

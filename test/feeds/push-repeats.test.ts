@@ -18,6 +18,11 @@ type Start = NonNullable<Parameters<typeof startFeeds>[0]>["settings"];
 
 const startShop = (settings: Start = ALL_FEEDS) => startFeeds({ settings, arm: [...FEEDS] });
 
+/** The ERP puts articles on sale and takes them off. */
+const SWITCHED = mergeSettings(ALL_FEEDS, {
+  imports: { catalog: { record: { sku: "{sku}", name: "{name}", active: "{active|bool}" } } },
+});
+
 /** The records sent since the last call, as `stocks A 4`, without the names of their properties. */
 function sent(shop: PushedFeeds): string[] {
   return shop
@@ -156,6 +161,42 @@ describe("stock and prices of an article that the service accepts for the first 
       expect(Object.keys(shop.site("prices"))).toEqual(["A"]);
     },
   );
+
+  it.each([
+    ["keeps what they had", false],
+    ["forgets them", true],
+  ])("go once more where the ERP puts an article on sale again, and the service %s", async (_what, inactiveLeave) => {
+    const shop = await startShop(SWITCHED);
+    shop.erp.exec(`${NEW}; UPDATE products SET active = 1`);
+    await pass(shop, 2);
+    shop.sandbox.service.setOptions({ unknownArticles: "silent", inactiveLeave });
+    shop.erp.exec("UPDATE products SET active = 0");
+    await pass(shop, 2);
+    shop.erp.exec("UPDATE stock SET quantity = 0; UPDATE prices SET price = 9");
+    await pass(shop, 2);
+    sent(shop);
+    shop.erp.exec("UPDATE products SET name = 'b'");
+    await pass(shop, 2);
+    expect(sent(shop)).toEqual(["catalog A b false"]);
+    shop.erp.exec("BEGIN; UPDATE products SET active = 1; UPDATE stock SET quantity = 2; COMMIT");
+    await pass(shop, 3);
+    expect([shop.level("A"), shop.site("prices")]).toEqual([2, { A: expect.objectContaining({ price: 9 }) }]);
+    sent(shop);
+    shop.erp.exec("UPDATE products SET name = 'c'");
+    await pass(shop, 2);
+    expect(sent(shop)).toEqual(["catalog A c true"]);
+  });
+
+  it("go once more where a draft is published", async () => {
+    const shop = await startShop(SWITCHED);
+    shop.sandbox.service.setOptions({ unknownArticles: "silent", inactiveLeave: true });
+    shop.erp.exec(`${NEW}; UPDATE products SET active = 0`);
+    await pass(shop, 3);
+    shop.erp.exec("UPDATE products SET active = 1");
+    await pass(shop, 3);
+    expect([Object.keys(shop.site("stocks")), Object.keys(shop.site("prices"))]).toEqual([["A"], ["A"]]);
+    expect(shop.rows("SELECT count(*) AS n FROM feed_outbox")).toEqual([{ n: 0 }]);
+  });
 
   itWhole("go once more where the service refused the article at first", async () => {
     const shop = await startShop();

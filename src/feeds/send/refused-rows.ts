@@ -11,7 +11,7 @@ import { changeSome, idsOf, loadRows, type OutboxRow } from "../feed-outbox.ts";
 import { type KeyParts, keyOf, paddedKey } from "../feed-rows.ts";
 import { UNSHOWN } from "../guard/guard-rows.ts";
 import { storedInSql } from "../record-identity.ts";
-import { loadNewArticles } from "../repeated-rows.ts";
+import { type AcceptedRow, loadNewArticles } from "../repeated-rows.ts";
 import { keyOfReference, referenceOf } from "../row-reference.ts";
 import { markKeyDirty } from "../source/feed-source.ts";
 
@@ -137,11 +137,11 @@ export function retryChildren(store: Store, rules: FeedRules, key: readonly stri
  * The same for stock, prices and images of articles that the service accepts for the first time, as their records name them: whatever the
  * key of a row is. To be called before the acceptance is stored.
  */
-export function retryOfNew(store: Store, rules: FeedRules, accepted: readonly Pick<OutboxRow, "id" | "gone">[]): void {
+export function retryOfNew(store: Store, rules: FeedRules, accepted: readonly AcceptedRow[]): void {
   const hasRefused = store.prepare<number>(HAS_REFUSED).pluck();
   const waiting = rules.dependents.filter(({ feedId }) => hasRefused.get({ feed: feedId }) === 1);
   if (waiting.length === 0) return;
-  const named = loadNewArticles(store, rules, idsOf(accepted.filter(({ gone }) => !gone)));
+  const named = loadNewArticles(store, rules, accepted);
   if (named.length === 0) return;
   const articles = JSON.stringify([...new Set(named.flatMap(({ key, folded }) => [key, folded ?? key]))]);
   for (const feed of waiting) {
