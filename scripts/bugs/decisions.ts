@@ -729,7 +729,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/pages/follow.ts",
   ),
   tested(
-    "test/updates/zone-lost.test.ts",
+    "test/updates/follow.test.ts",
     "a position compared with times that name no zone",
     { in: "planFirstAsk", find: " + uncertaintyNs(own, form)", replace: " + 0n * uncertaintyNs(own, form)" },
     "src/updates/pages/follow.ts",

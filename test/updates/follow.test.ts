@@ -44,6 +44,18 @@ describe("the first since of a pass", () => {
   });
 
   it.each([
+    ["2026-03-01T12:00:00Z", "2026-03-01 15:00:00", "2026-02-28 21:50:00"],
+    ["2026-03-01 12:00:00", "2026-03-01T15:00:00Z", "2026-02-28T21:50:00Z"],
+    ["2026-03-01 12:00:00", "2026-03-01T15:00:00", "2026-03-01T11:50:00"],
+    ["2026-03-01T12:00:00Z", "2026-03-01T15:00:00+03:00", "2026-03-01T14:50:00+03:00"],
+  ])(
+    "reaches before %s in any zone where times are like %s, if only one of them names its own",
+    (watermark, form, since) => {
+      expect(firstSince(watermark, undefined, form)).toBe(since);
+    },
+  );
+
+  it.each([
     // What comes at 12:00:20 and appears eight seconds late is timestamped 11:59:00 or later where clocks are cut to the minute.
     ["2026-03-01T12:00:00Z", "2026-03-01T11:58:59Z"],
     ["2026-03-01T12:00", "2026-03-01T11:58"],
