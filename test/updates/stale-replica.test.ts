@@ -221,12 +221,15 @@ describe("a replica that answers with an order's former content", () => {
     expect(test.rows("SELECT order_id FROM later_reads")).toEqual([{ order_id: id }]);
   });
 
+  const before = { from: "before the order was made", behindMs: 24 * HOUR_MS };
   itWhole.each([
-    { from: "before the order was made", behindMs: 24 * HOUR_MS },
-    { from: "since then", behindMs: 30_000 },
-  ])("counts after a day where the changes list both, the newer one with a time from $from", async (each) => {
+    { ...before, listed: "both", updates: {} },
+    // So far back no page reaches.
+    { ...before, listed: "the other one", updates: { order: "descending", keeps: "newest", pageLimit: 1 } },
+    { from: "since then", behindMs: 30_000, listed: "both", updates: {} },
+  ] as const)("counts after a day where it has a time from $from and the changes list $listed", async (each) => {
     // Without a `Date` no sweep is due, which would bring the change itself.
-    const service = { dateHeader: false, updates: { history: "log" as const } };
+    const service = { dateHeader: false, updates: { history: "log", ...each.updates } } as const;
     const test = await startWithIll(2, { service, settings: { updates: { overlap: "0s" } } });
     const [id] = test.ids as [string];
     test.change(id, { status: "paid" }, HOUR_MS / 2);
