@@ -176,11 +176,11 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "change", what: "request" } },
   },
-  hostile(
+  tested(
+    "test/service/outcome/usual-forms.test.ts",
     "what is said of one record usual after hours",
+    { in: "learnUnusual", find: "&& isLong && !isOfRecords", replace: "&& isLong" },
     "src/service/outcome/usual-forms.ts",
-    ["&& isLong && !isOfRecords", "&& isLong"],
-    { forms: { importAnswer: ["missing", "by-key"] }, step: { do: "leave out", ms: [6 * 3_600_000, 30 * 3_600_000] } },
   ),
   {
     ...one(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isUnusual, NOTHING_LEARNED } from "../../../src/service/outcome/compare-forms.ts";
 import type { LearnedForms } from "../../../src/service/outcome/known-forms.ts";
+import { readSaid } from "../../../src/service/outcome/record-reports.ts";
 import {
   acceptFresh,
   findUnknownSince,
@@ -9,7 +10,8 @@ import {
   learnUnusual,
   learnUsual,
 } from "../../../src/service/outcome/usual-forms.ts";
-import { at, form, learnedFrom, START_MS, usually } from "./support.ts";
+import { wordsOf } from "../../../src/service/outcome/usual-reports.ts";
+import { at, form, learnedFrom, SENT, START_MS, usually } from "./support.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -319,6 +321,23 @@ describe("a new form", () => {
       if (!isUnusual(learned, one)) continue;
       expect(isUnusual(wait(learned, 24 * 7, one), one)).toBe(true);
     }
+  });
+
+  it("that is the usual one, and says of a record what none was called, never does", () => {
+    const answer = (missing: string[]) => ({
+      ok: true,
+      stored: ["A-1", "B-2"].filter((key) => !missing.includes(key)),
+      missing,
+    });
+    const one = (...missing: string[]) => {
+      const body = answer(missing);
+      return { ...form(JSON.stringify(body), ["A-1", "B-2"]), said: wordsOf(readSaid(body, SENT)) };
+    };
+    let learned = NOTHING_LEARNED;
+    for (let times = 0; times < 3; times++)
+      learned = learnUsual(learned, one(), { at: at(START_MS), endsDoubt: false });
+    expect([one(), one("B-2")].map((each) => isUnusual(learned, each))).toEqual([false, true]);
+    expect(isUnusual(wait(afterAMonth(learned), 24 * 7, one("B-2")), one("B-2"))).toBe(true);
   });
 
   it("that says nothing counts after a day where the usual one had no sign of an acceptance either", () => {
