@@ -456,7 +456,7 @@ function renamed(random: Random, forms: Forms, world: WorldKind): Apart | undefi
 }
 
 /**
- * A customer requests something in the same minute in which the ERP requests a status. Some services include the time
+ * A customer requests something in the same minute in which the ERP requests a status, or while that is sent. Some services include the time
  * at which a status was set.
  */
 function requested(random: Random, forms: Forms): Apart {
@@ -467,10 +467,17 @@ function requested(random: Random, forms: Forms): Apart {
   // The property that comes with a status is learned from three statuses, an hour apart.
   const isKnown = timed && random() < 0.5;
   if (isKnown) for (let turn = 1; turn < 5; turn++) steps.push(ask(first + turn), { after: HOUR + PASS, do: "wait" });
-  const after = integerBetween(random, 0, MINUTE);
-  steps.push({ after, do: "change", order: first, what: "request", timestamp: "now" });
-  steps.push({ ...ask(first), after: integerBetween(random, 0, 20 * SECOND) }, pass());
-  return { forms: { ...forms, timed }, steps };
+  const request = { do: "change", order: first, what: "request", timestamp: "now" } as const;
+  if (random() < 0.5) {
+    const after = integerBetween(random, 0, MINUTE);
+    steps.push({ ...request, after }, { ...ask(first), after: integerBetween(random, 0, 20 * SECOND) });
+  } else {
+    // The order is read just before the status leaves: only what comes until it is read back is seen with the status.
+    const ms = integerBetween(random, 5 * SECOND, 14 * SECOND);
+    steps.push({ after: integerBetween(random, 0, MINUTE), do: "net", on: "status", fate: { kind: "slow", ms } });
+    steps.push(ask(first), { ...request, after: integerBetween(random, SECOND, ms) });
+  }
+  return { forms: { ...forms, timed }, steps: [...steps, pass()] };
 }
 
 /**
