@@ -95,8 +95,8 @@ const SOURCES = `### Where rows may come from, and what that costs
   is in none, also the property that \`result.key\` names, or the only other one that is neither a number to sell, a price nor a
   switch. Where several are left, the article is not known: put the column that names it into \`key\`.
 - Values that have not changed go once more in two cases, because a service may have ignored or replaced them. Once it accepts an article of \`catalog\`
-  that it did not have, what was sent of its stock, prices and images goes again: a first load sends stock and prices twice. Once it accepts a row
-  that was deleted from the source, rows on sale with the same article in another spelling (case, accents, blanks around it), in \`stocks\` also in
+  that it did not have, or one that was off sale (\`on_delete\`) and is on sale, what was sent of its stock, prices and images goes again: a first load sends stock and prices twice. Once it accepts a row
+  that was deleted from the source, rows on sale with the same article in another spelling (case, accents, characters that are not shown, blanks around it), in \`stocks\` also in
   another warehouse, go again right after it. A deleted row whose 0 was sent after theirs sends it again for that.
 - With \`on_delete: ignore\` nothing takes a deleted row off the site, so what was sent under its key is kept: the row may come
   back. It is kept no longer once another row names its article, which then has it. In \`images\`, and where the article is not known, what
