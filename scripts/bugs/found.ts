@@ -2147,7 +2147,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     edits: [
       {
         in: "loadNewArticles",
-        find: "s.gone = 0 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})",
+        find: "s.gone = 0 AND s.live >= r.value ->> 1 AND s.epoch IN (f.epoch, ${HANDED_EPOCH})",
         replace: "s.epoch IN (f.epoch, ${HANDED_EPOCH})",
         file: "src/feeds/repeated-rows.ts",
       },
