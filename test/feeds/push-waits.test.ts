@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { fillStock, type PushedFeeds, startFeeds } from "../support/pushed.ts";
-import { itWhole } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -70,7 +69,7 @@ describe("a service that grants so many records at a time, and answers 429 to mo
 });
 
 describe("a service that grants so many requests at a time", () => {
-  itWhole("gets no smaller ones, although it asks for shorter waits than are needed", async () => {
+  it("gets no smaller ones, although it asks for shorter waits than are needed", async () => {
     const feeds = await startFeeds({ settings: { imports: { stocks: { chunk: 50 } } } });
     fillStock(feeds.erp, 50);
     await feeds.run("stocks");
