@@ -1,8 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { globSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  globSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import Database from "better-sqlite3";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { readOwnerOfCopy } from "../../src/backup/copy-owner.ts";
 import { Bridge } from "../../src/daemon/bridge.ts";
 import { acquireInstanceLock } from "../../src/database/file/instance-lock.ts";
@@ -110,6 +121,9 @@ describe("a file that is only read", () => {
   it("is no pipe, and waits for none", () => {
     const pipe = path.join(folder, "pipe.db");
     execFileSync("mkfifo", [pipe]);
+    // With both ends open nobody waits, so that a program that opens it fails here instead of standing still.
+    const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(end));
     expect(() => openFile(pipe, { readonly: true })).toThrow(refused);
   });
 });
