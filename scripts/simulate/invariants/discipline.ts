@@ -80,6 +80,7 @@ const CONFIRMS_IN_ROW = 3;
 
 const QUARANTINED = `SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.state = 'refused'`;
 const NEWEST_BATCH = "SELECT max(id) FROM batches";
+const ROW_OF_NAME = "SELECT max(id) FROM batches WHERE service_batch_id = ?";
 const IS_IN_LATER_BATCH = "SELECT 1 FROM batches WHERE id > ? AND instr(order_ids, ?) > 0";
 
 function confirmOf({ request }: Sent): string {
@@ -280,8 +281,19 @@ export class DisciplineInvariants {
   /** The confirm of one batch is that batch's own, until several in a row are refused. */
   #refusedPlace(sent: Sent): string {
     if (sent.route.kind !== "confirm") return this.#flowOf(sent.route);
-    this.#refusedConfirms.add(confirmOf(sent));
+    this.#refusedConfirms.add(this.#batchOf(sent));
     return this.#refusedConfirms.size < CONFIRMS_IN_ROW ? confirmOf(sent) : this.#flowOf(sent.route);
+  }
+
+  /** A batch that comes under another name each time is one, which the bridge keeps in one row. */
+  #batchOf(sent: Sent): string {
+    // Some names are numbers that no double holds.
+    const [, name] = /^\{"batch_id":"?(.*?)"?\}$/s.exec(sent.request.body.toString("utf8")) ?? [];
+    const row = this.#scene.auditor
+      .prepare(ROW_OF_NAME)
+      .pluck()
+      .get(name ?? "") as number | null;
+    return row === null ? confirmOf(sent) : `batch ${row}`;
   }
 
   /** What a refusal at such a place closes at least: the flow that asked. */
