@@ -30,6 +30,12 @@ const DENIED = {
 
 export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
+    "test/statuses/status-kept.test.ts",
+    "a look at an order counts although the changes have shown the status since",
+    { in: "isToBeRead", find: "looked.get(id) !== listed", replace: "wasAnswered && !looked.has(id)" },
+    "src/statuses/settle-status.ts",
+  ),
+  tested(
     "test/feeds/push-denied.test.ts",
     "a hold of refused credentials stands although the service says of rows what is not understood",
     { in: "isJudged", find: 'if (error.code === "answer_unknown") return true;', replace: "" },

@@ -48,7 +48,7 @@ export class AnsweredStatus {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
-  readonly #looked: Set<bigint>;
+  readonly #looked: Map<bigint, string | undefined>;
   readonly #forms: AnswerForms;
   readonly #resolver: StatusResolver;
   /** Refused requests that are sent again before the refusal counts. */
@@ -59,7 +59,7 @@ export class AnsweredStatus {
   constructor(
     context: JobContext,
     options: SettleOptions,
-    { reader, looked }: { reader: OrderReader; looked: Set<bigint> },
+    { reader, looked }: { reader: OrderReader; looked: Map<bigint, string | undefined> },
   ) {
     this.#context = context;
     this.#options = options;
@@ -312,7 +312,7 @@ export class AnsweredStatus {
           }
           const refusedAt = isNowhere || isUnconfirmed ? undefined : at;
           markPendingAgain(store, sent.id, { ...failure, ...(seen.kind === "order" ? { reason } : {}), refusedAt });
-          if (seen.kind === "order") this.#looked.add(sent.id);
+          if (seen.kind === "order") this.#looked.set(sent.id, undefined);
           return seen.kind === "order" ? "waits" : "unknown";
         },
         signal,

@@ -56,14 +56,16 @@ interface Begun {
   isLookedAt: boolean;
   /** The order must be read before its status is sent. */
   isReadFirst: boolean;
+  /** The time of a change that is not stored and gives the order the status that is sent. */
+  listed: string | undefined;
 }
 
 export class StatusSettler {
   readonly #context: JobContext;
   readonly #options: SettleOptions;
   readonly #reader: OrderReader;
-  /** Requests whose order was read since they were refused. */
-  readonly #looked = new Set<bigint>();
+  /** Requests whose order was read since they were refused, each with the change in its status that was listed by then. */
+  readonly #looked = new Map<bigint, string | undefined>();
   /** Requests whose order was read before its status is sent, and when (monotonic). */
   readonly #readFirst = new Map<bigint, number>();
   /** What the requests were as they were decided the last time. */
@@ -143,9 +145,9 @@ export class StatusSettler {
       return { kind: "again" };
     }
     if (begun.isReadFirst) return await this.#readBefore(request.id, order, counts, signal);
-    if (plan.kind === "done") return await this.#lookAtDone(request, plan.status, order, counts, signal);
+    if (plan.kind === "done") return await this.#lookAtDone(begun, plan.status, order, counts, signal);
     if (begun.isLookedAt || turn === undefined)
-      return await this.#look(request, request.statusSent, order, counts, signal);
+      return await this.#look(begun, request.statusSent, order, counts, signal);
     const { id, asked } = request;
     const sent: Sent = { id, asked, statusSent: plan.status, statusBefore: order.status, order };
     return await this.#answered.send(sent, { plan, turn }, counts, signal);
@@ -156,7 +158,7 @@ export class StatusSettler {
    * hide that the order has the status; or the stored order has the status, and the order may have changed since.
    */
   async #look(
-    request: StatusRequest,
+    { request, listed }: Begun,
     status: string | null,
     order: RequestedOrder,
     counts: Record<string, number>,
@@ -188,7 +190,7 @@ export class StatusSettler {
     if (found instanceof BridgeError) throw found;
     if (found === "replaced") return { kind: "again" };
     if (found === "again") {
-      this.#noteLooked(id);
+      this.#noteLooked(id, listed);
       return { kind: "again" };
     }
     this.forget(id);
@@ -197,24 +199,25 @@ export class StatusSettler {
 
   /** The stored order has the status already. Where it cannot be read, what the list of changes has shown since the request counts. */
   async #lookAtDone(
-    request: StatusRequest,
+    begun: Begun,
     status: string | null,
     order: RequestedOrder,
     counts: Record<string, number>,
     signal: AbortSignal,
   ): Promise<Step> {
     try {
-      return await this.#look(request, status, order, counts, signal);
+      return await this.#look(begun, status, order, counts, signal);
     } catch (error) {
-      if (!isOfOrderAlone(error) || !isFollowedSince(this.#context.store, request.id)) throw error;
-      this.#noteLooked(request.id);
+      const { id } = begun.request;
+      if (!isOfOrderAlone(error) || !isFollowedSince(this.#context.store, id)) throw error;
+      this.#noteLooked(id, begun.listed);
       return { kind: "again" };
     }
   }
 
-  #noteLooked(id: bigint): void {
+  #noteLooked(id: bigint, listed: string | undefined): void {
     if (this.#looked.size >= LOOKED_MAX) this.#looked.clear();
-    this.#looked.add(id);
+    this.#looked.set(id, listed);
   }
 
   /**
@@ -274,7 +277,8 @@ export class StatusSettler {
     if (plan.kind === "refuse") markRequestRefused(store, id, { httpStatus: null, reason: plan.reason, at });
     const isUnproven = plan.kind === "done" && !this.#looked.has(id);
     if (plan.kind === "done" && !isUnproven) markSent(store, id, { httpStatus: null, at });
-    const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked));
+    const listed = plan.kind === "send" ? findListed(kept, plan.status) : undefined;
+    const isLookedAt = isUnproven || (plan.kind === "send" && isToBeRead(request, plan.status, this.#looked, listed));
     const isReadFirst = plan.kind === "send" && !isLookedAt && this.#isReadFirst(request);
     if (mayLeave && plan.kind === "send" && order !== undefined && !isLookedAt && !isReadFirst) {
       const before = { ...order, ...lastSaid(kept, plan.status, this.#options.timezone) };
@@ -283,9 +287,9 @@ export class StatusSettler {
       markSending(store, id, { status: plan.status, before, leftAt, at });
       this.#looked.delete(id);
       this.#readFirst.delete(id);
-      return { request, plan, order: before, isLookedAt, isReadFirst };
+      return { request, plan, order: before, isLookedAt, isReadFirst, listed };
     }
-    return { request, plan, order, isLookedAt, isReadFirst };
+    return { request, plan, order, isLookedAt, isReadFirst, listed };
   }
 
   /** The open request that has the id. Inside a transaction: one that has taken the place of another begins anew. */
@@ -378,11 +382,24 @@ function lastSaid(
   return last && { status: last.status, updatedAt: last.updatedAt };
 }
 
+/** The time of a change that could not be stored and gives the order this status. */
+function findListed(kept: readonly KeptWord[], status: string): string | undefined {
+  const word = kept.find(({ status: listed, isCancelled }) => !isCancelled && isSameName(listed, status));
+  return word?.updatedAt ?? undefined;
+}
+
 /**
- * Whether a request was refused, but may have set the status after all, so that the order must be read. A request for
- * the status that the order already had cannot be recognised by it.
+ * Whether a request was refused, but may have set the status after all, so that the order must be read. Where a change has listed the
+ * status since, one that was lost as well: whatever was read before may have been a copy. A request for the status that the order
+ * already had cannot be recognised by it.
  */
-function isToBeRead(request: StatusRequest, status: string, looked: ReadonlySet<bigint>): boolean {
+function isToBeRead(
+  request: StatusRequest,
+  status: string,
+  looked: ReadonlyMap<bigint, string | undefined>,
+  listed: string | undefined,
+): boolean {
   const { id, wasAnswered, statusSent, statusBefore } = request;
-  return wasAnswered && isSameName(statusSent, status) && !isSameName(statusSent, statusBefore) && !looked.has(id);
+  if (!isSameName(statusSent, status) || isSameName(statusSent, statusBefore)) return false;
+  return listed === undefined ? wasAnswered && !looked.has(id) : looked.get(id) !== listed;
 }

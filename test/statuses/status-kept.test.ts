@@ -448,3 +448,47 @@ describe("a status for an order that the changes give another status, and that c
     expect([request(first).state, request(id).state]).toEqual(["sent", "sent"]);
   });
 });
+
+describe("a status that the changes show at an order which answers as it was before", () => {
+  const REFUSED: FaultAction = { kind: "status", status: 409, body: '{"error":"busy"}' };
+
+  itSome(1)([
+    ["refused", ""],
+    ["lost", ", http_status = NULL, answered_at = NULL"],
+  ] as const)("is not sent again where it was %s, and its order read before the changes", async (_, set) => {
+    const { ids, ask, ill, erp, poll, sandbox, send, request, effects } = await startIll();
+    const id = ask(ids[0]!, "shipped");
+    sandbox.faults.add({ match: { path: "status" }, when: "after", do: REFUSED });
+    ill(ids[0]!, raw(sandbox.service.newestText(ids[0]!)!));
+    await send();
+    // What was lost, and read as it was before, waits to be sent again as well.
+    erp.exec(`UPDATE status_requests SET echo = NULL ${set} WHERE state = 'pending'`);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", ["shipped"]]);
+    await poll(90);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["pending", ["shipped"]]);
+    expect(request(id).last_error).toMatch(/older/);
+    sandbox.faults.clear();
+    await poll(40);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+  });
+
+  itWhole.each([
+    ["was read after them with its former status", true],
+    ["cannot be read, and the changes give it the status of another client's", false],
+  ])("is sent again where the order %s", async (_, isRead) => {
+    const { ids, ask, ill, clock, poll, sandbox, send, request, effects } = await startIll();
+    const id = ask(ids[0]!, "shipped");
+    sandbox.faults.add({ match: { path: "status" }, do: REFUSED });
+    await send();
+    clock.advance(1_000);
+    sandbox.service.changeOrder(ids[0]!, { status: isRead ? "shipped" : "paid" });
+    if (isRead) {
+      clock.advance(1_000);
+      sandbox.service.changeOrder(ids[0]!, { status: "new" });
+    } else ill(ids[0]!, FORBIDDEN);
+    await poll(40);
+    if (!isRead) sandbox.faults.clear();
+    await poll(40);
+    expect([request(id).state, effects(ids[0]!)]).toEqual(["sent", ["shipped"]]);
+  });
+});
