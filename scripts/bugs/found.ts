@@ -30,6 +30,30 @@ const DENIED = {
 
 export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
+    "test/statuses/status-unknown.test.ts",
+    "a copy from before a status left taken for what its order is",
+    { in: "#isMadeBefore", find: "return isBefore &&", replace: "return !isBefore && isBefore &&" },
+    "src/updates/reads/read-order.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "an order taken for a copy by a clock that is a year behind",
+    { in: "#isMadeBefore", find: "&& sinceMs < COPY_FOR_MS", replace: "" },
+    "src/updates/reads/read-order.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "an order taken for a copy since the service's clock was set back",
+    { in: "#isMadeBefore", find: "sinceMs >= 0 && ", replace: "" },
+    "src/updates/reads/read-order.ts",
+  ),
+  tested(
+    "test/statuses/status-unknown.test.ts",
+    "an order taken for a copy by a clock that goes on behind the others",
+    { in: "unprovenAt", find: "goesOn ? undefined : date", replace: "date" },
+    "src/service/served-dates.ts",
+  ),
+  tested(
     "test/statuses/status-kept.test.ts",
     "a look at an order counts although the changes have shown the status since",
     { in: "isToBeRead", find: "looked.get(id) !== listed", replace: "wasAnswered && !looked.has(id)" },

@@ -68,6 +68,8 @@ export interface ServiceAnswer extends Partial<CacheSigns> {
   status: number;
   /** The `Date` header as sent: the service's own clock. */
   date: string | undefined;
+  /** The same of an answer about one order, as long as nothing shows that the clock which wrote it goes on. */
+  unprovenDate?: string | undefined;
   /** When the request was sent, by the same clock, or by this machine's without `Date`: the answer's state is not older. */
   askedAt?: string;
   contentType: string;
@@ -321,7 +323,8 @@ export class ServiceClient {
     }
     return {
       status: response.statusCode,
-      date: header("date"),
+      date,
+      ...(isOfOrder && this.#dates.isUnproven(request.path) && { unprovenDate: date }),
       contentType,
       body: request.method === "GET" ? body : this.#withoutSecrets(body),
       ...signs,

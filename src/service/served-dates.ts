@@ -8,6 +8,8 @@ interface ServedDate {
   date: string;
   /** When it was first received, on the monotonic clock. */
   atMs: number;
+  /** It is later than the one before it: a clock that goes on, whatever time it shows. */
+  goesOn?: boolean;
 }
 
 /** A younger copy is treated as current: the next request comes as late. */
@@ -48,12 +50,21 @@ export class ServedDates {
     }
     if (method === "GET") {
       if (this.#dates.size >= PATHS_MAX) this.#dates.clear();
-      this.#dates.set(path, { date, atMs: nowMs });
+      this.#dates.set(path, { date, atMs: nowMs, goesOn: Date.parse(date) > Date.parse(before?.date ?? "") });
     }
     // The `Date` of a copy does not show the current time.
     const isTime = method === "GET" && isOfOrder ? !this.#isBehind(date, nowMs) : !isCached || this.last === undefined;
     if (isTime) this.last = { date, atMs: nowMs };
     return undefined;
+  }
+
+  /**
+   * The last `Date` at the address, where it may be that of a copy: none shows yet that the clock there goes on. In a process of its own
+   * for each pass a copy looks like a current answer.
+   */
+  unprovenAt(path: string): string | undefined {
+    const { date, goesOn = false } = this.#dates.get(path) ?? {};
+    return goesOn ? undefined : date;
   }
 
   /** Whether the service's clock is known to be later, or is unknown: otherwise stored times would appear to be in the future. */

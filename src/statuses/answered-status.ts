@@ -34,6 +34,7 @@ import {
   hasStatusPathMatched,
   isAcceptedSinceRefusal,
   isReplaced,
+  loadLeftAt,
   loadNewForm,
   markPendingAgain,
   markRequestRefused,
@@ -276,7 +277,7 @@ export class AnsweredStatus {
     let found: "sent" | "refused" | "waits" | "unknown" | "moved" | "replaced";
     try {
       found = await this.#reader.read(
-        { ...sent.order, statusSent: sent.statusSent },
+        { ...sent.order, statusSent: sent.statusSent, leftAt: loadLeftAt(store, sent.id) },
         (seen, at) => {
           if (isReplaced(store, sent)) return "replaced";
           if (seen.kind === "order") {

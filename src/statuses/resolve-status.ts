@@ -22,6 +22,7 @@ import {
   type AskedStatus,
   hasOtherRequest,
   isReplaced,
+  loadLeftAt,
   loadLostMs,
   loadNewForm,
   loadUnshownSince,
@@ -142,7 +143,7 @@ export class StatusResolver {
       unusual: answered?.shown === undefined ? answered?.form : undefined,
     };
     const verdict = await this.#reader.read(
-      { ...sent.order, statusSent: sent.statusSent },
+      { ...sent.order, statusSent: sent.statusSent, leftAt: loadLeftAt(store, id) },
       (seen, at) => {
         if (isReplaced(store, sent)) return "replaced";
         if (seen.kind === "gone") return this.#settleGone(id, seen.error, at);

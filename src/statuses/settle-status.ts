@@ -30,6 +30,7 @@ import {
   beginAnew,
   isFollowedSince,
   isReplaced,
+  loadLeftAt,
   loadOpenRequest,
   markEchoesRead,
   markPendingAgain,
@@ -168,7 +169,7 @@ export class StatusSettler {
     const { id } = request;
     addCount(counts, "requests");
     const found = await this.#reader.read(
-      { ...order, statusSent: status },
+      { ...order, statusSent: status, leftAt: loadLeftAt(store, id) },
       (seen, at) => {
         if (isReplaced(store, request)) return "replaced";
         if (seen.kind === "doubted") return seen.error;

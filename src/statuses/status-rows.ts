@@ -362,6 +362,12 @@ export function saveUnshownSince(store: Store, id: bigint, since: string): void 
     .run({ id, since });
 }
 
+/** When the request left the last time, by the service's clock. */
+export function loadLeftAt(store: Store, id: bigint): string | null {
+  const sql = `SELECT substr(left_at, 1, ${STAMP_CHARACTERS}) FROM status_requests WHERE id = ?`;
+  return onlyValue<string | null>(store, sql, id);
+}
+
 /** When the answer to the request was found missing, and its order lacked the status: milliseconds since the machine's start. */
 export function loadLostMs(store: Store, id: bigint): number | undefined {
   return onlyValue<number | null>(store, "SELECT lost_ms FROM status_requests WHERE id = ?", id) ?? undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
-import { STATUS_PATH, startStatusBridge } from "../support/statuses.ts";
+import { STATUS_PATH, type StatusBridge, startStatusBridge } from "../support/statuses.ts";
 import { itWhole, some } from "../support/whole.ts";
 
 const MINUTE = 60_000;
@@ -814,5 +814,105 @@ describe("a status whose outcome is unknown", () => {
     await send();
     expect(request(bad)).toMatchObject({ state: "sent" });
     expect(effects(ids[0])).toEqual(["paid"]);
+  });
+});
+
+describe("a lost status behind a cache that gives the Date of its copies, where each pass is a process of its own", () => {
+  type Answer = ReturnType<StatusBridge["sandbox"]["service"]["handle"]>;
+
+  /** @param answered the answer for the order, and once the status is lost a copy from a minute before it left */
+  async function startLost(when: "before" | "after", answered: (answer: Answer, copy: Answer) => Answer) {
+    const bridge = await startStatusBridge();
+    const { ids, clock, run, send, restart, sandbox } = bridge;
+    const { service } = sandbox;
+    const handle = service.handle.bind(service);
+    let first: Answer | undefined;
+    let isLost = false;
+    let reads = Number.POSITIVE_INFINITY;
+    service.handle = (call) => {
+      const answer = handle(call);
+      if (call.method !== "GET" || !call.path.endsWith(ids[0]!)) return answer;
+      if (first === undefined || (reads > 1 && !isLost)) first = answer;
+      reads -= 1;
+      return reads < 0
+        ? { ...answer, status: 500, body: Buffer.from("{}") }
+        : answered(answer, isLost ? first : answer);
+    };
+    const pass = async (minutes: number) => {
+      await restart();
+      clock.advance(minutes * MINUTE);
+      await run("orders");
+      await send();
+    };
+    await run("updates");
+    await run("reconcile");
+    clock.advance(MINUTE);
+    await run("orders");
+    const id = bridge.ask(ids[0]!, "packed");
+    sandbox.faults.add({ match: { path: "status" }, when, do: { kind: "reset" } });
+    // It is read before it leaves, and not by this process afterwards.
+    reads = 1;
+    await send();
+    reads = Number.POSITIVE_INFINITY;
+    isLost = true;
+    expect(bridge.request(id).state).toBe("sending");
+    return { ...bridge, id, pass, restore: () => (service.handle = handle) };
+  }
+
+  const hoursBehind = (answer: Answer, hours: number): Answer => {
+    const date = new Date(Date.parse(String(answer.headers["date"])) - hours * 60 * MINUTE).toUTCString();
+    return { ...answer, headers: { ...answer.headers, date } };
+  };
+
+  it("is not sent again for what its order was before it left", async () => {
+    const t = await startLost("after", (_, copy) => copy);
+    for (let passes = 0; passes < 6; passes++) await t.pass(5);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sending", ["packed"]]);
+    expect(t.request(t.id).last_error).toMatch(/cache/);
+    t.restore();
+    await t.pass(20);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sent", ["packed"]]);
+  });
+
+  itWhole("is settled by what it was before if that shows the status", async () => {
+    const t = await startLost("after", (answer) => hoursBehind(answer, 2));
+    await t.pass(5);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sent", ["packed"]]);
+  });
+
+  itWhole.each<[string, number, number, (answer: Answer, first: Answer) => Answer]>([
+    [
+      "where its order is answered by a server whose clock is some seconds behind",
+      1,
+      1,
+      (answer) => hoursBehind(answer, 1 / 600),
+    ],
+    [
+      "once a clock that is an hour behind has reached the time at which it left",
+      14,
+      5,
+      (answer) => hoursBehind(answer, 1),
+    ],
+    ["after a day where the clock is a year behind", 27, 60, (answer) => hoursBehind(answer, 365 * 24)],
+    ["at once where no answer bears a Date", 1, 1, (answer) => ({ ...answer, headers: {} })],
+  ])("is sent again %s", async (_, passes, minutes, answered) => {
+    const t = await startLost("before", answered);
+    for (let pass = 0; pass < passes; pass++) await t.pass(minutes);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sent", ["packed"]]);
+  });
+
+  itWhole("is sent again at once by a daemon that has seen the clock of the order's server go on", async () => {
+    const t = await startLost("before", (answer) => hoursBehind(answer, 3));
+    await t.sendFor(10);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sent", ["packed"]]);
+  });
+
+  itWhole("is sent again at once where the clock of the service is set back meanwhile", async () => {
+    const t = await startLost("before", (answer) => answer);
+    const { service } = t.sandbox;
+    const handle = service.handle.bind(service);
+    service.handle = (call) => hoursBehind(handle(call), 5);
+    await t.pass(1);
+    expect([t.request(t.id).state, t.effects()]).toEqual(["sent", ["packed"]]);
   });
 });

@@ -25,6 +25,7 @@ import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { loadQueuedRead, type QueuedRead, requestRead } from "../../pass/position-rows.ts";
 import { loadQuarantineState, releaseQuarantined } from "../../pass/quarantine-rows.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { isoTime } from "../../platform/ports.ts";
 import { ORDER_KINDS, type OrderValues, readOrderValues } from "../../records/order-mapping.ts";
@@ -45,6 +46,9 @@ import { noteTakenBack } from "./set-back.ts";
 
 /** An order that changes during so many reads is left to the next pass. */
 const READS_MAX = 3;
+/** The clocks of servers that answer in turn need not be one. */
+const CLOCKS_DIFFER_MS = 10_000;
+const COPY_FOR_MS = 24 * HOUR_MS;
 const ITSELF = parsePath("$");
 const PLACES_OF_ORDER = ["$.data", "$.order", "$.data.order"].map(parsePath);
 
@@ -205,6 +209,18 @@ export class OrderReader {
     if (queued?.source !== "update" || this.askedBy(queued, "status") !== sent) return false;
     const announced = this.askedBy(queued, "updated_at");
     return this.isLater(announced, null) && this.isBehind({ announced, own: this.timestampOf(answer) });
+  }
+
+  /**
+   * Whether an answer without the sent status was made before the request left, by its `Date`: a cache's copy, which a new process cannot
+   * know by a `Date` that stands still. Not where the service's clock was set back since, nor for longer than a day: the clock may be wrong.
+   */
+  #isMadeBefore(answer: OrderAnswer, sent: string, leftAt: string): boolean {
+    if (answer.record.ok && this.#textAt(answer, "status") === sent) return false;
+    const leftMs = Date.parse(leftAt);
+    const sinceMs = Date.parse(this.#context.client.serviceNow ?? "") - leftMs;
+    const isBefore = Date.parse(answer.unprovenDate ?? "") + CLOCKS_DIFFER_MS < leftMs;
+    return isBefore && sinceMs >= 0 && sinceMs < COPY_FOR_MS;
   }
 
   /** Whether a timestamp is later than another one, if there is one, and not in the future. */
@@ -382,11 +398,12 @@ export class OrderReader {
   /**
    * Reads an order for a caller that needs its status now.
    * @param order.statusSent of a request whose outcome the answer decides
+   * @param order.leftAt when that request left, by the service's clock
    * @param decide runs in the transaction that stored the answer
    * @throws ServiceError, BridgeError `answer_…` where the answer has no status of the order
    */
   async read<T>(
-    order: ReadableOrder & { statusSent?: string | null },
+    order: ReadableOrder & { statusSent?: string | null; leftAt?: string | null },
     decide: (seen: SeenOrder, at: string) => T,
     signal: AbortSignal,
   ): Promise<T> {
@@ -397,7 +414,7 @@ export class OrderReader {
       let isOther = false;
       const take = (answer: OrderAnswer, at: string) => {
         isStale = this.isStale(answer) || (sent !== undefined && this.#isOvertaken(answer, sent));
-        isCached = answer.isCached;
+        isCached = answer.isCached || (sent !== undefined && this.#isMadeBefore(answer, sent, order.leftAt ?? ""));
         isOther = this.isOther(answer);
         return this.store(answer, at);
       };

@@ -47,6 +47,8 @@ export type SnapshotRead =
       record: AnswerRecord;
       matched: OrderField[];
       isCached: boolean;
+      /** The answer's `Date`, where it may be that of a copy. */
+      unprovenDate: string | undefined;
       /** By the service's clock. */
       askedAt: string | undefined;
     }
@@ -146,7 +148,8 @@ async function readOrder(
   }
   if (mended !== undefined && (record.ok || record.broken === undefined || mended.broken.size > 1))
     throw new BridgeError("answer_unreadable", m.updates.incomplete({ orderId }));
-  return { kind: "order", body, record, matched, isCached: answer.isCached === true, askedAt: answer.askedAt };
+  const { isCached = false, unprovenDate, askedAt } = answer;
+  return { kind: "order", body, record, matched, isCached, unprovenDate, askedAt };
 }
 
 /**
