@@ -50,7 +50,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/statuses/status-unknown.test.ts",
     "an order taken for a copy by a clock that goes on behind the others",
-    { in: "unprovenAt", find: "goesOn ? undefined : date", replace: "date" },
+    { in: "isUnproven", find: "?.goesOn !== true", replace: " !== null" },
     "src/service/served-dates.ts",
   ),
   tested(

@@ -59,12 +59,11 @@ export class ServedDates {
   }
 
   /**
-   * The last `Date` at the address, where it may be that of a copy: none shows yet that the clock there goes on. In a process of its own
-   * for each pass a copy looks like a current answer.
+   * Whether nothing shows yet that the clock of the address goes on: its `Date` may be that of a copy. In a process of its own for each
+   * pass a copy looks like a current answer.
    */
-  unprovenAt(path: string): string | undefined {
-    const { date, goesOn = false } = this.#dates.get(path) ?? {};
-    return goesOn ? undefined : date;
+  isUnproven(path: string): boolean {
+    return this.#dates.get(path)?.goesOn !== true;
   }
 
   /** Whether the service's clock is known to be later, or is unknown: otherwise stored times would appear to be in the future. */
