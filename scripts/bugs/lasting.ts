@@ -159,7 +159,10 @@ const OF_REFUSALS: readonly PlantedBug[] = [
   hostile(
     "a status sent again after a refusal without a look",
     "src/statuses/settle-status.ts",
-    ["  return wasAnswered && isSameName(", '  return status === "" && wasAnswered && isSameName('],
+    [
+      "  return listed === undefined ? wasAnswered && !looked",
+      '  return listed === undefined ? status === "" && !looked',
+    ],
     { step: lie({ on: "status", status: [401, 402, 403, 423, 451] }) },
   ),
   hostile(
