@@ -1026,7 +1026,7 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/pages/page-cover.ts",
   ),
   tested(
-    "test/updates/other-question.test.ts",
+    "test/updates/plan-cut.test.ts",
     "one answer to another question told of at once",
     {
       in: "planOther",

@@ -44,6 +44,16 @@ describe("the search for changes that were left out", () => {
       { standing: { ...standing, size: 4, isFew: true }, found: { ...cut, isFew: false } },
       { size: 30, isFew: false },
     ],
+    [
+      "begins with one answer to another question, which is not shown",
+      { found: { ...cut, isOther: true } },
+      { isShown: false, isOther: true },
+    ],
+    [
+      "is shown at the second answer to another question",
+      { standing: { ...standing, isOther: true }, found: { ...cut, isOther: true } },
+      { isShown: true, isOther: true },
+    ],
     ["goes on, up to what was served since", { standing }, { ...standing, high: high(9n) }],
     [
       "covers what is served without a gap while it goes on",
