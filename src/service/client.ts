@@ -286,12 +286,13 @@ export class ServiceClient {
     const header = (name: string) => firstOf(response.headers[name]);
     const date = header("date");
     const signs = readCacheSigns(header);
+    const contentType = (header("content-type") ?? "").toLowerCase();
+    const charset = readCharset(contentType);
     const isOfOrder = request.target === "order";
     const oldBy = this.#dates.note({ ...request, date, isCached: signs.isCached, isOfOrder }, this.clock.monotonicMs());
     if (refused === undefined) this.#waits.delete(recordOf(request) ?? "");
     else {
       const preview = await readPreview(response.body);
-      const charset = readCharset(header("content-type") ?? "");
       const readable = charset === undefined ? preview : ((await toUtf8(preview, charset)) ?? preview);
       throw this.#refusal(request, response, { ...refused, preview: readable });
     }
@@ -310,8 +311,6 @@ export class ServiceClient {
       const what = max === most ? m.service.answerToPostTooLarge({ max }) : m.service.answerTooLarge({ max });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
-    const contentType = (header("content-type") ?? "").toLowerCase();
-    const charset = readCharset(contentType);
     const body = charset === undefined ? sent : await toUtf8(sent, charset);
     if (body === undefined)
       throw this.#error("answer_unreadable", request, m.service.charset({ charset: shortWords(charset ?? "") }), {

@@ -100,8 +100,7 @@ export class PushInvariants {
     for (const key of KEYS.filter((each) => this.#leftOut.has(`${feed} ${each}`))) {
       const rows = [...erp.histories(feed, key).keys()];
       const isWaiting = [key, ...rows, ...rows.map((row) => keyOfRow(row).sku)].some(isRowWaiting);
-      // Of an article that it ignores silently the service says no more.
-      const [difference] = this.#differencesAt(feed, key, forms.catalog !== "silent");
+      const [difference] = this.#differencesAt(feed, key, true);
       const isTold = difference === undefined || auditor.prepare(IS_TOLD).get({ feed }) !== undefined;
       const before = isTold ? undefined : this.#untold.get(`${feed} ${key}`);
       const { passes, sinceMs } = before ?? { passes: 0, sinceMs: time.elapsedMs };

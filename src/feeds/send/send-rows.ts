@@ -7,6 +7,7 @@ import { MetaValue } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
 import { FAILURES_IN_ROW_MAX } from "../../pass/breaker.ts";
 import { commit } from "../../pass/commit.ts";
+import { asksAllToWait } from "../../pass/holds.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { FeedContext, FeedPass } from "../diff/absorb-feed.ts";
@@ -268,7 +269,7 @@ export class SendRows {
     } catch (error) {
       if (row === undefined) throw error;
       if (part.length === 1 && isDenied(error)) await this.#noteProbe(pass, row);
-      if (part.length > 1 && isWait(error)) await this.#saveWait(part.length, pass.signal);
+      if (part.length > 1 && asksAllToWait(error)) await this.#saveWait(part.length, pass.signal);
       if (!isFailure(error)) throw error;
       const { hasAccepted, suspects } = pass.trial;
       const isOne = hasAccepted && suspects.length < FAILURES_IN_ROW_MAX;
@@ -392,10 +393,6 @@ function hasFailedAlone({ tries, flightRecord, flightUntilMs }: OutboxRow): bool
 /** Refused credentials or a refused payment. */
 function isDenied(error: unknown): boolean {
   return error instanceof ServiceError && isDenial(error.status ?? 0);
-}
-
-function isWait(error: unknown): boolean {
-  return error instanceof ServiceError && (error.code === "rate_limited" || error.retryAfterMs !== undefined);
 }
 
 /** A failure after which the service may have acted, without `Retry-After`: a 5xx, a reset, a timeout. */
