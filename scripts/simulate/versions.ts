@@ -44,6 +44,7 @@ export class Versions {
   /** Of each order, the latest timestamp that it ever had. */
   readonly #latestTimestamps = new Map<string, string>();
   readonly #misleading = new Set<string>();
+  readonly #restored = new Set<string>();
   #latestMs = 0;
 
   constructor(service: SandboxService) {
@@ -80,11 +81,17 @@ export class Versions {
 
   /** After the service was restored to a copy: an order is what it was before. */
   noteRestored(orderId: string): void {
+    this.#restored.add(orderId);
     const text = this.#service.newestText(orderId);
     if (text === undefined) return;
     const { timestamp } = partsOf(JSON.parse(text) as Record);
     const former = (this.#orders.get(orderId) ?? []).find((version) => version.timestamp === timestamp);
     this.note(orderId, former?.timestampMs);
+  }
+
+  /** Whether the order went back with a restored service. */
+  isRestored(orderId: string): boolean {
+    return this.#restored.has(orderId);
   }
 
   /** How much later the newest version came than its timestamp says, the service's clock being set back included. */

@@ -128,18 +128,28 @@ export class SendStatuses implements Job {
       const next = this.#loadDue(STEPS_PER_PASS);
       if (next.length === 0) return;
       for (const request of next) {
-        if (pass.steps >= STEPS_PER_PASS || this.#context.isStopping()) return;
-        pass.steps += 1;
-        await this.#settleOne(request, pass);
+        // One that was read first is sent before the others are looked at: what one of them meets may end the pass.
+        let present: StatusRequest | undefined = request;
+        while (present !== undefined) {
+          if (pass.steps >= STEPS_PER_PASS || this.#context.isStopping()) return;
+          pass.steps += 1;
+          const isAgain = await this.#settleOne(present, pass);
+          present = isAgain ? loadOpenRequest(this.#context.store, request.id) : undefined;
+        }
       }
     }
   }
 
-  /** Decides what is sent now: the next request of each order that is due, least tried first. */
+  /**
+   * Decides what is sent now: the next request of each order that is due, least tried first. What failed since the start comes after
+   * the others, in the order in which it became due.
+   */
   #loadDue(limit: number): StatusRequest[] {
     const nowMs = this.#context.clock.monotonicMs();
+    const dueMs = ({ id }: StatusRequest) => this.#waiting.get(id)?.untilMs ?? 0;
     return loadNextRequests(this.#context.store, limit + this.#waiting.all.size)
       .filter((request) => this.#isDue(request, nowMs))
+      .sort((a, b) => dueMs(a) - dueMs(b))
       .slice(0, limit);
   }
 
@@ -171,7 +181,8 @@ export class SendStatuses implements Job {
     this.#settler.forget(id);
   }
 
-  async #settleOne(request: StatusRequest, pass: Pass): Promise<void> {
+  /** Returns whether it is to be decided again. */
+  async #settleOne(request: StatusRequest, pass: Pass): Promise<boolean> {
     const accepted = this.#settler.accepted;
     let step: Step;
     try {
@@ -180,26 +191,28 @@ export class SendStatuses implements Job {
       // A step that was aborted by a stop does not count as a failure.
       if (pass.signal.aborted) throw error;
       await this.#noteUnread(request, error, pass);
-      return;
+      return false;
     }
     if (step.kind === "waits") {
       this.#postponeUnread(request);
       pass.steps -= 1;
       pass.waiting += 1;
-      return;
+      return false;
     }
     if (step.kind !== "failed") pass.answered += 1;
     switch (step.kind) {
       case "again":
-        return;
+        return true;
       case "wrong path":
+        // The service may answer so for this order alone: the next probe is made with another one.
+        this.#waiting.postpone(request.id, { ms: 0, asked: request.asked });
         throw step.error;
       case "failed":
         this.#noteFailure(request, step.error, pass);
-        return;
+        return false;
       case "lost":
         await this.#noteLost(request, step, pass);
-        return;
+        return false;
       case "settled": {
         this.#waiting.delete(request.id);
         pass.settled += 1;
@@ -207,6 +220,7 @@ export class SendStatuses implements Job {
         if (this.#settler.accepted > accepted) pass.breaker.succeed();
         const order = step.as === "sent" ? loadRequestedOrder(this.#context.store, request.orderId) : undefined;
         if (order?.echo === "owed") await this.#readBack(order, pass);
+        return false;
       }
     }
   }

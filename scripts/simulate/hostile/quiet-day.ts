@@ -94,8 +94,8 @@ export async function endQuietly(world: World): Promise<Losses> {
   if (world.queuedUntilMs > begunMs) await night(world);
   const owed = world.auditor.prepare("SELECT order_id FROM owed_reads").pluck();
   // What a restored service has lost shows in its orders, also in those of which it had said something lasting before.
-  const isShown = (id: string) => world.restored.some(({ orders }) => orders.includes(id));
-  const isOwed = () => (owed.all() as string[]).some((id) => (isShown(id) || !isNamed(world, id)) && !isBad(world, id));
+  const isOwed = () =>
+    (owed.all() as string[]).some((id) => world.versions.isRestored(id) || !(isNamed(world, id) || isBad(world, id)));
   // A status waits as long for the read of an order that has become absurd: a day of such answers, each asked for an hour after the one before.
   // Where few orders are read a minute, the reads before statuses take as many rounds.
   const isSlow = world.forms.limited === "snapshot";

@@ -42,10 +42,10 @@ const MISQUEUED = `SELECT o.order_id FROM orders o LEFT JOIN erp_orders e USING 
 /** Foreign keys of the ERP to columns that are not unique cannot be checked. */
 const UNCLEAN = `SELECT 1 FROM sqlite_schema s, pragma_foreign_key_check(s.name) WHERE s.type = 'table' AND s.name <> '${REFERRING}'`;
 
-/** Orders without an id may share the nil UUID; a value in braces is no id either. Each such record is kept. */
+/** Orders without an id may share the nil UUID; a value in braces is no id either, nor is that of another order. Each such record is kept. */
 const DOUBLED = `SELECT kind || ' ' || reference FROM quarantine
   WHERE state = 'held' AND kind IN ('order', 'change', 'snapshot') AND reference IS NOT NULL AND reference NOT LIKE '%${NIL}%'
-    AND NOT (kind IN ('order', 'change') AND reference LIKE '{%')
+    AND NOT (kind IN ('order', 'change') AND (reference LIKE '{%' OR reference LIKE '% %'))
   GROUP BY kind, reference HAVING count(*) > 1`;
 
 const TABLES =
