@@ -99,13 +99,17 @@ export class EmptinessInvariants {
 
   #noteOther(since: string | null, told: Told & { kind: "answer" }): void {
     const { coverage, time } = this.#scene;
-    if (!told.isTrue || !this.#isOther(since, told.body)) this.#other = { times: 0, sinceMs: time.elapsedMs };
-    else this.#other = { ...this.#other, times: this.#other.times + 1 };
+    const isOther = told.isTrue && this.#isOther(since, told.body);
+    if (isOther === undefined) return;
+    this.#other = isOther ? { ...this.#other, times: this.#other.times + 1 } : { times: 0, sinceMs: time.elapsedMs };
     if (this.#other.times === OTHER_TIMES) coverage.count("another question", "updates");
   }
 
-  /** All of the page is from before what was asked, and orders of later changes are not in it. */
-  #isOther(since: string | null, body: string): boolean {
+  /**
+   * All of the page is from before what was asked, and orders of later changes are not in it; undefined where none is known to have changed
+   * later, as where the future is asked for to see whether `since` is read.
+   */
+  #isOther(since: string | null, body: string): boolean | undefined {
     const { service, forms, auditor } = this.#scene;
     if (service.options.updates.stuck !== "same-page" || !namesZone(forms)) return false;
     const asked = parseTimestamp(since ?? "", "UTC")?.instantNs;
@@ -118,7 +122,8 @@ export class EmptinessInvariants {
       string,
       string,
     ][];
-    return anchors.some(([orderId, ns]) => BigInt(ns) > asked && !body.toLowerCase().includes(orderId));
+    const later = anchors.filter(([, ns]) => BigInt(ns) > asked);
+    return later.length === 0 ? undefined : later.some(([orderId]) => !body.toLowerCase().includes(orderId));
   }
 
   #noteGiven(body: string): void {
