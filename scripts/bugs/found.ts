@@ -668,15 +668,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
       step: { do: "lie", lie: { on: "orders", body: "named otherwise", ageMs: OTHERWISE.indexOf("number") } },
     },
   },
-  {
-    ...one(
-      "the orders that a record of a batch may be of not read at once",
-      "src/orders/quarantine-record.ts",
-      'if (mapping.source === "snapshot") return;',
-      'if (mapping.source !== "update") return;',
-    ),
-    draws: { step: { do: "lie", lie: { on: "orders", body: "named otherwise" } } },
-  },
+  tested(
+    "test/statuses/status-kept.test.ts",
+    "the orders that a record of a batch may be of not read at once",
+    { in: "readOrdersOf", find: 'mapping.source === "snapshot"', replace: 'mapping.source !== "update"' },
+    "src/orders/quarantine-record.ts",
+  ),
   {
     ...one(
       "a link to the next page of a batch by another host taken for none",
