@@ -669,6 +669,22 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
   },
   tested(
+    "test/statuses/status-refused.test.ts",
+    "a status whose order was read sent only after the other orders were read",
+    {
+      in: "#settleAll",
+      find: "present = isAgain ? loadOpenRequest(this.#context.store, request.id) : undefined;",
+      replace: "present = undefined;",
+    },
+    "src/statuses/send-statuses.ts",
+  ),
+  tested(
+    "test/statuses/status-refused.test.ts",
+    "the probe of a path that is refused made with the same order each time",
+    { in: "#settleOne", find: "this.#waiting.postpone(request.id, { ms: 0, asked: request.asked });", replace: "" },
+    "src/statuses/send-statuses.ts",
+  ),
+  tested(
     "test/statuses/status-kept.test.ts",
     "the orders that a record of a batch may be of not read at once",
     { in: "readOrdersOf", find: 'mapping.source === "snapshot"', replace: 'mapping.source !== "update"' },

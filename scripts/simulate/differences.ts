@@ -31,7 +31,7 @@ const MINUTE_MS = 60_000;
 const READS = "reads are owed";
 export const WAITING = "statuses wait";
 export const ROWS = "rows wait to be pushed";
-const CONFIRMS = "confirms are owed";
+export const CONFIRMS = "confirms are owed";
 const OPEN = "a hand-out is open";
 const HOLDS = "holds stand";
 /**

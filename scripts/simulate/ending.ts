@@ -2,6 +2,7 @@ import { clearDelivery } from "../../src/batches/delivery-rows.ts";
 import { approveGuarded } from "../../src/feeds/guard/guard-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import {
+  CONFIRMS,
   type Difference,
   differencesOf,
   isListed,
@@ -202,11 +203,12 @@ async function endWithPoison(world: World): Promise<void> {
   await poll(world, "refusals", (each) => each.isExpectedBySweep);
 }
 
-/** Polls until nothing differs, for an hour longer where reads of orders wait that long. A remaining difference is a violation. */
+/** Polls until nothing differs, for an hour longer where reads of orders or confirms wait that long. A remaining difference is a violation. */
 async function poll(world: World, by: string, counts: (difference: Difference) => boolean): Promise<void> {
   await rest(world);
   let left = await settle(world, counts);
-  if (left.some(({ orderId }) => orderId !== undefined && isReadLater(world, orderId))) {
+  const isConfirmedLater = left.some(({ what }) => what.startsWith(CONFIRMS)) && isSetBack(world);
+  if (isConfirmedLater || left.some(({ orderId }) => orderId !== undefined && isReadLater(world, orderId))) {
     world.time.skip(LONGEST_HOLD_MS);
     left = await settle(world, counts);
   }
@@ -227,6 +229,12 @@ async function settle(world: World, counts: (difference: Difference) => boolean)
 /** Whether the order has failed before: a new change of it is read at its time, up to an hour later. */
 function isReadLater({ auditor }: World, orderId: string): boolean {
   return auditor.prepare("SELECT 1 FROM owed_reads WHERE order_id = ? AND attempts > 0").get(orderId) !== undefined;
+}
+
+/** Whether batches came again as from a service that was set back: confirms of earlier ones wait for an hour without these. */
+function isSetBack({ auditor }: World): boolean {
+  const sign = "SELECT 1 FROM meta WHERE key = 'unanswered' AND value ->> '$.loss.upTo' > 0";
+  return auditor.prepare(sign).get() !== undefined;
 }
 
 /** Waits until nothing is in flight. */

@@ -751,6 +751,32 @@ describe("a status path that is wrong", () => {
     expect(effects()).toEqual(["paid", "paid"]);
   });
 
+  itSome(2)(["less", "more"])(
+    "for one order alone lets the next probe try another one, which was tried %s often",
+    async (tried) => {
+      const { ids, ask, send, run, rows, clock, sandbox, effects } = await startStatusBridge({ orders: 2 });
+      const [refused, other] = ids as [string, string];
+      const probe = async () => {
+        clock.advance(31 * MINUTE);
+        await run("updates");
+        return await send();
+      };
+      const gone = { kind: "status", status: 410, body: "<html>The site is being updated.</html>" } as const;
+      const down = { kind: "status", status: 503 } as const;
+      sandbox.faults.add({ match: { path: "status", order: refused }, times: "forever", do: gone });
+      const first = tried === "less" ? refused : other;
+      const fault = sandbox.faults.add({ match: { path: "status", order: other }, times: "forever", do: down });
+      ask(first, "paid");
+      for (let probes = 0; probes < 5; probes++) await probe();
+      sandbox.faults.remove(fault);
+      ask(first === refused ? other : refused, "paid");
+      if (tried === "more") expect(await probe()).toMatchObject({ outcome: "failed" });
+      expect(await probe()).toMatchObject({ counts: { sent: 1 } });
+      expect(effects()).toEqual(["paid"]);
+      expect(rows("SELECT area FROM holds")).toEqual([]);
+    },
+  );
+
   itWhole("says nothing while it cannot be told whether the order exists", async () => {
     const { ids, ask, send, sandbox, states, rows } = await startStatusBridge({
       settings: { statuses: { path: "/wrong/{order_id}" } },
