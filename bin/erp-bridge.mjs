@@ -19,7 +19,10 @@ async function start() {
   // A reload that comes while the daemon starts: the configuration is not even read yet. Otherwise it would end the process.
   if (process.argv.includes("run")) process.on("SIGHUP", () => {});
 
-  const { createRequire } = await import("node:module");
+  const { createRequire, enableCompileCache } = await import("node:module");
+  // Given by systemd (CacheDirectory=), and the daemon's own: what is cached there runs.
+  const cache = process.env["CACHE_DIRECTORY"];
+  if (cache) enableCompileCache(cache);
   const require = createRequire(import.meta.url);
   const source = "../src/main.ts";
   // A checkout runs its sources, an installed package its bundle; an old bundle in a checkout must not hide new sources.

@@ -15,7 +15,7 @@ if [ -d /run/systemd/system ]; then
   rmdir /etc/systemd/system/erp-bridge.service.d /etc/systemd/system/erp-bridge@.service.d 2>/dev/null || true
   systemctl daemon-reload
 fi
-rm -rf /usr/lib/erp-bridge /usr/share/erp-bridge /usr/share/doc/erp-bridge
+rm -rf /usr/lib/erp-bridge /usr/share/erp-bridge /usr/share/doc/erp-bridge /var/cache/erp-bridge
 rm -f /usr/share/lintian/overrides/erp-bridge
 rm -f /usr/bin/erp-bridge /usr/share/man/man1/erp-bridge.1.gz /usr/share/bash-completion/completions/erp-bridge \
   /usr/share/fish/vendor_completions.d/erp-bridge.fish

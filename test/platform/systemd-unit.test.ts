@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { resolveMirrorUrl } from "../../src/config/mirror-url.ts";
@@ -103,6 +103,18 @@ describe("the systemd units", () => {
       unit?.get("SetCredential")?.map((line) => line.split(":")[0]);
     expect(fallback(one)).toEqual(["client-secret", "mirror-url"]);
     expect(fallback(many)).toEqual(["client-secret", "%i-client-secret", "mirror-url"]);
+  });
+
+  it("give the daemon a folder of its own for compiled code, which it uses", () => {
+    for (const unit of UNITS) {
+      expect(settings(textOf(unit)).get("CacheDirectory")).toEqual(["erp-bridge"]);
+      // What lies there is run.
+      expect(settings(textOf(unit)).get("CacheDirectoryMode")).toEqual(["0700"]);
+    }
+    const cache = tempFolder("cache");
+    const env = { ...process.env, CACHE_DIRECTORY: cache };
+    expect(spawnSync(process.execPath, ["bin/erp-bridge.mjs", "--version"], { env }).status).toBe(0);
+    expect(readdirSync(cache)).not.toEqual([]);
   });
 
   it("hand over an empty address where there is no mirror, which stops nobody without one", () => {
