@@ -38,6 +38,8 @@ import { type Unread, WaitingRequests } from "./waiting-requests.ts";
 
 const STEPS_PER_PASS = 200;
 const ECHOES_PER_PASS = 100;
+/** So many steps of one request are taken before others have their turn. */
+const AT_ONCE_MAX = 4;
 
 interface Pass {
   counts: Record<string, number>;
@@ -130,7 +132,7 @@ export class SendStatuses implements Job {
       for (const request of next) {
         // One that was read first is sent before the others are looked at: what one of them meets may end the pass.
         let present: StatusRequest | undefined = request;
-        while (present !== undefined) {
+        for (let times = 0; times < AT_ONCE_MAX && present !== undefined; times++) {
           if (pass.steps >= STEPS_PER_PASS || this.#context.isStopping()) return;
           pass.steps += 1;
           const isAgain = await this.#settleOne(present, pass);
