@@ -657,8 +657,11 @@ describe("an import of whose records the answer says something new", () => {
     const { erp, minutes, level, rows } = feeds;
     left.add("S-2");
     erp.exec("UPDATE stock SET quantity = 0 WHERE sku IN ('S-1', 'S-2')");
-    await minutes(10);
+    // In the pass that reads it, before the hold of a request that nobody understands would send each record alone.
+    await minutes(1);
     expect(level("S-1")).toBe(0);
+    expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "row of S-2" }]);
+    await minutes(9);
     expect(rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "row of S-2" }]);
   });
 
