@@ -114,7 +114,7 @@ describe("a catalog with groups", () => {
       await test.restart({ imports: { catalog: { ...CATALOG, property: "items" } } });
       test.sandbox.faults.add({ match: { path: "import" }, times: 1, do: { kind: "reset" } });
       await test.minute("catalog");
-      sent(test);
+      expect(sent(test)).toEqual([["G"]]);
       await test.minute("catalog");
       expect(sent(test)).toEqual([]);
       for (let passed = 0; passed < 2; passed++) await test.minute("catalog");
