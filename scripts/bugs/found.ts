@@ -1459,15 +1459,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     foundBy: "simulation",
     draws: { step: { do: "journal folder" } },
   },
-  {
-    ...one(
-      "a journal in another folder never gets a confirmed batch that is served again",
-      "src/batches/journal-batches.ts",
-      "markJournaledElsewhere(store);",
-      "",
-    ),
-    draws: { step: { do: "journal folder" } },
-  },
+  tested(
+    "test/batches/unconfirmed-bodies.test.ts",
+    "a journal in another folder never gets a confirmed batch that is served again",
+    { in: "begin", find: "markJournaledElsewhere(store);", replace: "" },
+    "src/batches/journal-batches.ts",
+  ),
   hostile(
     "a time that was proved wrong moves the position in the hour before it comes",
     "src/updates/times/latest-time.ts",
