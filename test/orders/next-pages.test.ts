@@ -266,25 +266,31 @@ describe("a batch whose answer names a next page", () => {
     expect(orderCount(t)).toBe(10);
   });
 
-  it("is read anew where the first batch in pages becomes another one before its next page was read", async () => {
-    const { t, serve, asked } = await start();
-    const ids = createOrders(t, 6);
-    const pageOf = (name: string, page: number) => ({
-      ids: ids.slice(2 * page - 2, 2 * page),
-      beside: { batch_id: name, ...(page < 3 && { next: `${PATH}?page=${page + 1}` }) },
-    });
-    const isFirst = () => asked.length <= 1;
-    serve({
-      get ""() {
-        return pageOf(isFirst() ? "b-2" : "b-3", 1);
-      },
-      "page=2": pageOf("b-3", 2),
-      "page=3": pageOf("b-3", 3),
-    });
-    expect((await t.run("orders")).error).toBeNull();
-    expect(confirmBodies(t).join()).toBe('{"batch_id":"b-3"}');
-    expect(orderCount(t)).toBe(6);
-  });
+  itSome(1)([
+    ["a cursor", "cursor=c"],
+    ["the number of the page", "page="],
+  ])(
+    "is read anew where the first batch in pages becomes another one before its next page was read: %s",
+    async (_, query) => {
+      const { t, serve, asked } = await start();
+      const ids = createOrders(t, 6);
+      const pageOf = (batch: string, page: number) => ({
+        ids: ids.slice(2 * page - 2, 2 * page),
+        beside: { batch_id: batch, ...(page < 3 && { next: `${PATH}?${query}${page + 1}` }) },
+      });
+      const isFirst = () => asked.length <= 1;
+      serve({
+        get ""() {
+          return pageOf(isFirst() ? "b-2" : "b-3", 1);
+        },
+        [`${query}2`]: pageOf("b-3", 2),
+        [`${query}3`]: pageOf("b-3", 3),
+      });
+      expect((await t.run("orders")).error).toBeNull();
+      expect(confirmBodies(t).join()).toBe('{"batch_id":"b-3"}');
+      expect(orderCount(t)).toBe(6);
+    },
+  );
 
   itWhole("waits where its next page is one of the batch before, as from a cache", async () => {
     const scene = await start();
