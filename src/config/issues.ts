@@ -16,6 +16,8 @@ export interface Finding {
   isMissing?: boolean;
   /** The key itself is wrong, not its value. */
   aboutKey: boolean;
+  /** The schema has no such key. Its value, which may be a secret under a mistyped key, is not shown. */
+  isUnknown?: boolean;
   /** The key whose meaning is shown: this one, or the known key that was probably meant. */
   meaningOf: Path;
 }
@@ -107,7 +109,7 @@ interface UnknownKey {
 }
 
 function unknownKey({ root, group, key, suggest }: UnknownKey): Finding {
-  const finding = { path: [...group, key], detail: null, aboutKey: true, meaningOf: [] };
+  const finding = { path: [...group, key], detail: null, aboutKey: true, isUnknown: true, meaningOf: [] };
   if (!suggest) return { ...finding, problem: m.config.unknownKey };
   const schema = schemaAt(root, group);
   const siblings = schema === undefined ? [] : keysOf(schema).map(([name]) => name);

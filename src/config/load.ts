@@ -338,6 +338,10 @@ function writtenKeys({ places }: ReadDocument): ReadonlySet<string> {
 }
 
 function refusal(file: string, document: ReadDocument, findings: readonly Finding[]): ConfigError {
+  for (const { path: at, isUnknown } of findings) {
+    const place = document.places.get(placeKey(at));
+    if (isUnknown && place !== undefined) document.source.hideRest(place.valueAt);
+  }
   const read = document.problems.map((problem) => ({ at: problem.at, finding: findingOf(problem) }));
   const found = findings.map((finding) => ({ at: offsetOf(document, finding), finding }));
   const ordered = [...read, ...found].sort((a, b) => (a.at ?? 0) - (b.at ?? 0));

@@ -1,5 +1,5 @@
 import type { LineCounter } from "yaml";
-import { printable } from "./problems.ts";
+import { nearest, printable } from "./problems.ts";
 
 type Range = readonly [number, number, ...number[]];
 
@@ -9,6 +9,8 @@ export interface Source {
   /** The line as it may be shown; null where showing it could reveal a secret. */
   lineAt(line: number): string | null;
   hide(range: Range | null | undefined): void;
+  /** Hides what follows in the same line. */
+  hideRest(offset: number): void;
   /**
    * Works without the structure of the text: hides every line from the first one on that may hold a secret.
    * @param upTo offset from which everything is hidden in any case
@@ -30,12 +32,13 @@ const REFERENCE_ONLY = /^["']?\$\{\w+\}["']?$/;
 
 /** A value under such a key is never shown, even where the key is mistyped or misplaced. */
 const SECRET_KEY = /secret|passw|token|api_?key|credential|webhook|heartbeat/i;
+const SECRET_NAMES = ["client_secret", "password", "credentials"];
 const WORD = /[\p{L}\w-]+/gu;
 const NAMED_FILE = /[\w-]+_file["']?\s*:\s*[^\s,}]+/gi;
 const HARMLESS_REST = /^["']?\s*:\s*(null|~|["']?\$\{\w+\}["']?|\*\*\*)\s*([,}#]|$)/;
 
 export function isSecretKey(key: string): boolean {
-  return SECRET_KEY.test(key) && !/_file$/i.test(key);
+  return (SECRET_KEY.test(key) || nearest(key, SECRET_NAMES) !== null) && !/_file$/i.test(key);
 }
 
 /** Also matches without a colon, because a missing colon may be the error that is reported. */
@@ -65,6 +68,10 @@ export function readSource(text: string, lines: LineCounter): Source {
     hide(range) {
       if (range === null || range === undefined) return;
       if (!REFERENCE_ONLY.test(text.slice(range[0], range[1]).trim())) hidden.push(range);
+    },
+    hideRest(offset) {
+      const end = text.indexOf("\n", offset);
+      this.hide([offset, end < 0 ? text.length : end]);
     },
     hideBlindly(upTo = text.length) {
       const line = text

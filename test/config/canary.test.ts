@@ -9,7 +9,11 @@ const HEAD = "service:\n  base_url: https://api.example.com\n  client_id: shop-1
 
 /** Files that are wrong close to the secret, or because of it. */
 const LEAKY: [name: string, text: string][] = [
-  ["a mistyped key", `${HEAD}  client_secrett: ${SECRET}\n`],
+  ["a mistyped key", `${HEAD}  client_secrt: ${SECRET}\n`],
+  ["another mistyped key", `${HEAD}  clint_scret: ${SECRET}\n`],
+  ["an unknown key", `${HEAD}  pin: ${SECRET}\n`],
+  ["an unknown key beside another error", `service: { base_url: nonsense, client_id: x, pin: ${SECRET} }\n`],
+  ["a mistyped key without its colon", `${HEAD}  client_secrt ${SECRET}\n`],
   ["a wrong group", `${HEAD}client_secret: ${SECRET}\n`],
   ["another word for it", `${HEAD}  password: ${SECRET}\n`],
   ["a secret given twice", `${HEAD}  client_secret: ${SECRET}\n  client_secret: ${SECRET}\n`],

@@ -271,7 +271,7 @@ describe("a wrong configuration", () => {
       "    service:",
       "  The service, and how the bridge behaves towards it.",
       `${FILE}:2:3 service.bas_url: is not a known key; did you mean "base_url"?`,
-      "    bas_url: https://api.example.com",
+      "    bas_url: ***",
       "  Address of the service, https (http on loopback only), without query and credentials.",
       `${FILE}:3:14 service.client_id: must be text of 1 to 200 printable ASCII characters without a colon, not a number; put it in quotes`,
       "    client_id: 12",
