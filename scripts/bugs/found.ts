@@ -669,6 +669,27 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
   },
   tested(
+    "test/confirm/lost-answers.test.ts",
+    "a confirm that waits without having failed told to nobody",
+    {
+      find: "WHERE state = 'stored' AND ${OF_ACCOUNT}",
+      replace: "WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}",
+    },
+    "src/health/fact-rows.ts",
+  ),
+  tested(
+    "test/confirm/lost-answers.test.ts",
+    "a name that came before waits an hour although its batch is served again and again",
+    { of: "isRepeating", does: "return false;" },
+    "src/confirm/plan-loss.ts",
+  ),
+  tested(
+    "test/confirm/plan-loss.test.ts",
+    "a batch that is served again and again proves that nothing else is left although another one is not served any more",
+    { in: "repeatedAfter", find: "!open.includes(batch) || served.size + open.length > 2", replace: "served.size > 1" },
+    "src/confirm/plan-loss.ts",
+  ),
+  tested(
     "test/config/canary.test.ts",
     "the value of an unknown key shown, which may be a secret under a mistyped one",
     { in: "refusal", find: "if (isUnknown && place !== undefined)", replace: "if (false)" },

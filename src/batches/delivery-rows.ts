@@ -74,6 +74,8 @@ export interface AnswerLoss {
   at: string;
   /** How often the service has answered a pull completely since. */
   polls: number;
+  /** The batch that it has served alone in the last of these pulls, and in how many. */
+  repeated?: { batch: number; times: number } | undefined;
 }
 
 /** To be deleted where every GET was answered, or the mark of an open delivery replaces the note. */
@@ -86,6 +88,13 @@ export function loadNewestDue(store: Store, { except = null }: { except?: string
   const sql = `SELECT max(id) AS newest
     FROM (${newestIn("stored")} UNION ALL ${newestIn("refused")} UNION ALL ${newestIn("unread")})`;
   return onlyRow(store.prepare<{ newest: number | null }>(sql).get({ except })).newest ?? undefined;
+}
+
+/** Row ids of batches that are still to be confirmed or read. */
+export function loadOpenBatches(store: Store, limit: number): number[] {
+  const idsIn = (state: string) => `SELECT id FROM batches INDEXED BY batches_${state} WHERE state = '${state}'`;
+  const sql = `${idsIn("stored")} UNION ALL ${idsIn("refused")} UNION ALL ${idsIn("unread")} LIMIT ?`;
+  return store.prepare<number>(sql).pluck().all(limit);
 }
 
 /** A kept body gets a new row when it is read; as to losses it is as old as its old row. */

@@ -6,15 +6,16 @@
  * served does not wait, unless its name came before with other orders: then the lost orders may have it as well.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { BatchRow } from "../batches/batch-rows.ts";
-import { loadNewestDue, UNANSWERED, type Unanswered } from "../batches/delivery-rows.ts";
+import { loadNewestDue, loadOpenBatches, UNANSWERED, type Unanswered } from "../batches/delivery-rows.ts";
 import { m } from "../messages/messages.ts";
 import { commit } from "../pass/commit.ts";
 import type { JobContext } from "../pass/job.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type ConfirmForm, confirmNames, confirmNamesOrders } from "./confirm-form.ts";
 import { type DueOptions, isServedAnew } from "./due-rows.ts";
-import { addLoss, isLossOver, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS } from "./plan-loss.ts";
+import { addLoss, isLossOver, isRepeating, LOSS_MAX_MS, LOSS_MS, LOSS_POLLS, repeatedAfter } from "./plan-loss.ts";
 import { isNameOfConfirmed, loadFormerOfName } from "./reused-names.ts";
 
 const NAMES_MAX = 10_000;
@@ -29,6 +30,8 @@ export class LostAnswers {
    * 0.
    */
   #isAnew = false;
+  /** Row ids of the batches served in the pull under way. */
+  readonly #servedNow = new Set<number>();
   /** The loss as this process first saw it; times are monotonic. */
   #seen: { since: string; at: string; firstMs: number; lastMs: number } | undefined;
 
@@ -61,6 +64,7 @@ export class LostAnswers {
   mayNameLost(row: Pick<BatchRow, "batchId"> & Partial<BatchRow>): boolean {
     const saved = this.#load();
     if (row.batchId === null || saved?.loss?.isAnswer !== true || this.#isOver(saved)) return false;
+    if (isRepeating(saved.loss)) return false;
     return isNameOfConfirmed(this.#context.store, row);
   }
 
@@ -90,6 +94,7 @@ export class LostAnswers {
 
   /** The batch was served and stored. */
   noteServed(row: BatchRow): void {
+    this.#servedNow.add(row.id);
     const upTo = this.#upTo();
     if (upTo === undefined || this.mayNameLost(row)) return;
     if (row.batchId !== null && this.#served.size < NAMES_MAX) this.#served.add(row.batchId);
@@ -105,6 +110,7 @@ export class LostAnswers {
     const saved = this.#load();
     if (saved === undefined || (saved.due === undefined && !isOwn)) return;
     this.#served.clear();
+    this.#servedNow.clear();
     const isDue = loadNewestDue(store) !== undefined;
     const upTo = isDue ? (saved.due ?? 0) : 0;
     const loss = addLoss(this.#isOver(saved) ? undefined : saved.loss, { upTo, at: isoTime(clock.nowMs()) });
@@ -118,6 +124,8 @@ export class LostAnswers {
   /** The service has answered a pull completely, and all of it is stored. */
   async noteAnswered(signal: AbortSignal): Promise<void> {
     const { store, clock } = this.#context;
+    const served = new Set(this.#servedNow);
+    this.#servedNow.clear();
     const saved = this.#load();
     if (saved?.loss === undefined) return;
     const { loss, ...others } = saved;
@@ -127,11 +135,13 @@ export class LostAnswers {
     const since = loss.since > now ? now : loss.since;
     const polls = this.#isAnew ? 0 : Math.min(loss.polls + 1, LOSS_POLLS);
     this.#isAnew = false;
+    const repeated = repeatedAfter(loss, { served, open: loadOpenBatches(store, 2) });
     const isEnd = this.#isOver({ ...saved, loss: { ...loss, polls } });
-    const isSame = polls === loss.polls && at === loss.at && since === loss.since;
+    const isSame =
+      polls === loss.polls && at === loss.at && since === loss.since && isDeepStrictEqual(repeated, loss.repeated);
     if (isEnd || !isSame)
       await commit(this.#context, signal, () =>
-        UNANSWERED.save(store, isEnd ? others : { ...others, loss: { ...loss, since, at, polls } }),
+        UNANSWERED.save(store, isEnd ? others : { ...others, loss: { ...loss, since, at, polls, repeated } }),
       );
   }
 

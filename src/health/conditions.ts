@@ -228,7 +228,7 @@ const UNSHOWN_ORDERS = 2;
 
 function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   const list: Condition[] = [];
-  const { unread, unnamedBatches, failedConfirms, refusedBatches, largeConfirms = 0 } = facts;
+  const { unread, unnamedBatches, openConfirms, refusedBatches, largeConfirms = 0 } = facts;
   if (unread > 0) list.push(make("unread_batches", "orders", facts.unreadSince ?? null, { count: unread }));
   const { unjournaled } = facts;
   if (unjournaled !== undefined && unjournaled.count > 0)
@@ -240,8 +240,8 @@ function ofOrders(facts: Facts, { nowMs }: Now, limits: Limits): Condition[] {
   if (largeConfirms > 0) list.push(make("large_confirms", "orders", null, { count: largeConfirms }));
   if (unnamedBatches !== undefined && unnamedBatches.count > 0)
     list.push(make("unnamed_batches", "orders", null, unnamedBatches));
-  if (failedConfirms !== undefined && isLongAgo(failedConfirms.since, nowMs, LATE_MS))
-    list.push(make("late_confirms", "orders", failedConfirms.since, { count: failedConfirms.count }));
+  if (openConfirms !== undefined && isLongAgo(openConfirms.since, nowMs, LATE_MS))
+    list.push(make("late_confirms", "orders", openConfirms.since, { count: openConfirms.count }));
   list.push(...ofStatuses(facts, nowMs));
   const erp = facts.flows.find(({ flow }) => flow === "erp");
   if (erp !== undefined && erp.quarantined > 0)

@@ -50,9 +50,9 @@ const UNREAD = `SELECT count(*) AS count, min(received_at) AS since FROM batches
 /** Batches of another account are not confirmed now, so they do not count. */
 const OF_ACCOUNT = "(account IS NULL OR account = (SELECT value FROM meta WHERE key = 'account'))";
 
-/** Batches whose confirm has failed, and when the oldest of them was received. */
-const FAILED_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
-  WHERE state = 'stored' AND last_error IS NOT NULL AND ${OF_ACCOUNT}`;
+/** Batches that are not confirmed, whether their confirm has failed or waits, and when the oldest of them was received. */
+const OPEN_CONFIRMS = `SELECT count(*) AS count, min(received_at) AS since FROM batches INDEXED BY batches_stored
+  WHERE state = 'stored' AND ${OF_ACCOUNT}`;
 
 /** Batches whose confirm waits for the journal. */
 const UNJOURNALED = "SELECT count(DISTINCT fingerprint) AS count, min(received_at) AS since FROM unjournaled_bodies";
@@ -326,7 +326,7 @@ export function loadFacts(store: Store): Facts {
     unreadSince: unread.since,
     unjournaled: count(UNJOURNALED),
     ...read<Pick<Facts, "refusedBatches">>(() => countRefusedBatches(store), { refusedBatches: 0 }),
-    failedConfirms: count(FAILED_CONFIRMS),
+    openConfirms: count(OPEN_CONFIRMS),
     largerConfirms: LARGER.load(store) ?? NONE,
     queuedReads: read(() => loadQueuedReads(store), { times: [], why: null }),
     refusedRequests: count(REFUSED_REQUESTS).count,

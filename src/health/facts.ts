@@ -46,8 +46,8 @@ export interface Facts {
   largeConfirms?: number;
   /** Batches without ids, and how often at least the service has served the last one. */
   unnamedBatches?: { count: number; times: number };
-  /** Stored batches whose confirm fails, and since when the oldest waits. */
-  failedConfirms?: { count: number; since: string | null };
+  /** Stored batches that are not confirmed, and since when the oldest waits. */
+  openConfirms?: { count: number; since: string | null };
   /**
    * Orders to be read: since when each, oldest first, and the last failure of the oldest. `untried`: those that do not
    * wait after a failure of their own.

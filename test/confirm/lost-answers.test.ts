@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { loadFacts } from "../../src/health/fact-rows.ts";
 import type { SandboxResponse } from "../../src/sandbox/messages.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import {
@@ -362,10 +363,25 @@ describe("a confirm that is due when the service was set back", () => {
     expect(t.confirmed).toEqual(["tomorrow"]);
     await t.restart();
     await t.serve("today", 4);
+    // It has not failed, and whoever waits for new orders learns of it all the same.
+    expect(loadFacts(t.bridge.store).openConfirms).toMatchObject({ count: 1 });
     for (let poll = 0; poll < 9; poll++) await t.serve("tomorrow", 5);
     expect(new Set(t.confirmed)).toEqual(new Set(["tomorrow"]));
     t.clock.advance(60 * MINUTE_MS);
     await t.serve("later", 6);
+    expect(t.confirmed).toContain("today");
+  });
+
+  it("of a name leaves where it is served again and again as long as it is not confirmed", async () => {
+    const t = await startSetBack();
+    await t.serve("today", 3);
+    await t.serve("c", 3);
+    t.confirmed.length = 0;
+    await t.lose();
+    for (let poll = 0; poll < 5; poll++) await t.serve("today", 4);
+    expect(t.confirmed).not.toContain("today");
+    await t.restart();
+    for (let poll = 0; poll < 6; poll++) await t.serve("today", 4);
     expect(t.confirmed).toContain("today");
   });
 

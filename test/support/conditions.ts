@@ -99,7 +99,7 @@ export const SAMPLES: Record<Code, Partial<Facts>> = {
   larger_confirms: { largerConfirms: { count: 1, since: ago(5) } },
   large_confirms: { largeConfirms: 2 },
   unnamed_batches: { unnamedBatches: { count: 2, times: 1 } },
-  late_confirms: { failedConfirms: { count: 2, since: ago(60) } },
+  late_confirms: { openConfirms: { count: 2, since: ago(60) } },
   late_reads: { queuedReads: { times: [ago(60), ago(16), ago(14)], why: words("answered with 403") } },
   wide_failing: { wideFailing: ago(60) },
   unlisted_changes: { unlisted: { count: 2, since: ago(60) } },
