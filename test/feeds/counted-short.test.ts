@@ -247,6 +247,39 @@ describe("a count of none, where the service asks for a wait when a record goes 
     await feeds.minutes(10);
     expect([differing(feeds), feeds.holds(), feeds.rows("SELECT 1 FROM feed_outbox")]).toEqual([0, [], []]);
   });
+
+  it("is no lost answer, after which the record could be there", async () => {
+    const feeds = await startFeeds();
+    const { erp, sandbox, run } = feeds;
+    const handle = sandbox.service.handle.bind(sandbox.service);
+    let leavesOut = false;
+    sandbox.service.handle = (request) => {
+      const { stocks } = JSON.parse(request.body.toString()) as { stocks: { sku: string }[] };
+      const taken = stocks.filter(({ sku }) => !leavesOut || sku !== "S-3");
+      const response = handle({ ...request, body: Buffer.from(JSON.stringify({ stocks: taken })) });
+      return {
+        ...response,
+        headers: { "content-type": "text/plain" },
+        body: Buffer.from(`Imported rows: ${taken.length}`),
+      };
+    };
+    fillStock(erp, 4);
+    await run("stocks");
+    for (const article of ["S-1", "S-2", "S-3"]) {
+      erp.exec(`UPDATE stock SET quantity = 5 WHERE sku IN ('${article}', 'S-4')`);
+      await feeds.minutes(1);
+    }
+    leavesOut = true;
+    erp.exec("UPDATE stock SET quantity = 6 WHERE sku IN ('S-1', 'S-3')");
+    const busy = { kind: "status", status: 429, headers: { "retry-after": "60" } } as const;
+    sandbox.faults.add({ match: { path: "import" }, when: "before", skip: 3, times: 1, do: busy });
+    await feeds.minutes(5);
+    expect(differing(feeds)).toBe(1);
+    expect(feeds.rows("SELECT k0 FROM feed_outbox")).toEqual([{ k0: "S-3" }]);
+    leavesOut = false;
+    await feeds.minutes(90);
+    expect([differing(feeds), feeds.rows("SELECT 1 FROM feed_outbox"), feeds.holds()]).toEqual([0, [], []]);
+  });
 });
 
 describe("a service that counts only what was changed", () => {

@@ -224,7 +224,7 @@ export class SendRequest {
       pass.short.size > 0
         ? await this.#counts.findShort(pass, rows, counted)
         : findShortCount(this.#forms.counts, counted.counts, { ...counted, isPart: false });
-    const isSame = found?.mayBeSame && (await this.#counts.isSame(pass, rows, found));
+    const isSame = found?.mayBeSame && (await this.#isSame(pass, rows, found));
     if (found !== undefined && !isSame) {
       this.#warnOf(pass, found, counted);
       return { found, short: found };
@@ -235,6 +235,17 @@ export class SendRequest {
       if (short !== undefined) return { found: short, short, lack: short.name };
     }
     return { found };
+  }
+
+  /** An answer that was read is no lost one, also where the service does not answer what was asked about it. */
+  async #isSame(pass: SendPass, rows: readonly OutboxRow[], found: Short): Promise<boolean> {
+    try {
+      return await this.#counts.isSame(pass, rows, found);
+    } catch (error) {
+      const uncounted = rows.filter((row) => !this.#counts.mayBeThere(pass, row));
+      await this.#end(uncounted, "over", pass.signal);
+      throw error;
+    }
   }
 
   #warnOf(pass: SendPass, short: Short, { size }: Counted): void {
