@@ -129,6 +129,28 @@ export const MIRROR_BUGS: readonly PlantedBug[] = [
   ),
   tested(
     "test/mirror/up-requests.test.ts",
+    "a request that the service has answered cannot be corrected in PostgreSQL",
+    {
+      find: 'if (!isSame && local.state === "pending") {',
+      replace:
+        'if (!isSame && local.state === "pending" && store.prepare("SELECT 1 FROM status_requests WHERE id = ? AND attempts = 0").get(requestId)) {',
+    },
+    "src/mirror/up/apply-requests.ts",
+  ),
+  tested(
+    "test/mirror/up-requests.test.ts",
+    "a request that is corrected in PostgreSQL does not begin anew",
+    { find: "beginAnew(store, requestId, { orderId });", replace: "" },
+    "src/mirror/up/apply-requests.ts",
+  ),
+  tested(
+    "test/mirror/up-requests.test.ts",
+    "a correction that came while its request was on its way is never read again",
+    { find: "WHERE state = 'pending' AND error IS NOT NULL),", replace: "WHERE false)," },
+    "src/mirror/up/remote-rows.ts",
+  ),
+  tested(
+    "test/mirror/up-requests.test.ts",
     "a request of the mirror's is of what the shop knows when it arrives",
     { find: "requestedAt ?? rules.at, knownRevision);", replace: "requestedAt ?? rules.at, null);" },
     "src/mirror/up/apply-requests.ts",

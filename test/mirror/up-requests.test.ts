@@ -354,7 +354,7 @@ describeWithPostgres("status requests of the ERP", () => {
     ]);
     await erp.query(`UPDATE status_requests SET order_id = '${id}' WHERE status = 'packed'`);
     await erp.query("UPDATE status_requests SET comment = 'late' WHERE status = 'shipped'");
-    expect(await pass()).toEqual({ erpRequests: 1 });
+    expect(await pass()).toEqual({ erpRequests: 1, outcomes: 1 });
     expect(bridge.rows(REQUESTS)).toEqual([
       { order_id: other, status: "shipped", comment: "late", state: "pending" },
       { order_id: id, status: "packed", comment: null, state: "pending" },
@@ -371,6 +371,68 @@ describeWithPostgres("status requests of the ERP", () => {
     expect(await remote(OUTCOMES)).toMatchObject([
       { state: "refused", last_error: expect.stringContaining("deleted") },
     ]);
+  });
+
+  it("may be corrected and taken back while they wait, whatever the service has answered, and begin anew", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = "", other = ""] = await storeOrders(bridge, 2);
+    await showOrder(erp, other, 1);
+    const tried = `attempts = 3, http_status = 423, answered_at = '2026-06-01T12:00:00.000Z', last_error = 'locked', status_sent = status,
+      status_before = 'new', revision_before = 1, first_sent_at = '2026-06-01T12:00:00.000Z'`;
+    const names = ["corrected", "moved", "deleted", "as it was"];
+    for (const name of names)
+      await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, $3)", [SHOP, id, name]);
+    await pass();
+    bridge.bridge.store.db.exec(`UPDATE status_requests SET ${tried}`);
+    await pass();
+    await erp.query("UPDATE status_requests SET status = 'shipped' WHERE status = 'corrected'");
+    await erp.query("UPDATE status_requests SET order_id = $1 WHERE status = 'moved'", [other]);
+    await erp.query("DELETE FROM status_requests WHERE status = 'deleted'");
+    await erp.query("UPDATE status_requests SET comment = NULL WHERE status = 'as it was'");
+    await pass();
+    const anew = { state: "pending", attempts: 0, http_status: null };
+    expect(
+      bridge.rows(
+        "SELECT order_id, status, state, attempts, http_status, status_sent, first_sent_at, known_revision FROM status_requests ORDER BY id",
+      ),
+    ).toEqual([
+      { order_id: id, status: "shipped", ...anew, status_sent: null, first_sent_at: null, known_revision: 0 },
+      // What its writer knew of this order is not forgotten when it begins anew.
+      { order_id: other, status: "moved", ...anew, status_sent: null, first_sent_at: null, known_revision: 1 },
+      expect.objectContaining({ status: "as it was", state: "pending", attempts: 3, http_status: 423 }),
+    ]);
+    expect(await remote(OUTCOMES)).toEqual([
+      { status: "shipped", state: "pending", http_status: null, last_error: null, error: null },
+      { status: "moved", state: "pending", http_status: null, last_error: null, error: null },
+      { status: "as it was", state: "pending", http_status: 423, last_error: "locked", error: null },
+    ]);
+    expect(await pass()).toEqual({});
+  });
+
+  it("that were corrected on their way are corrected once they wait again; of one that has left `error` says so", async () => {
+    const { bridge, erp, pass, remote } = await startUp();
+    const [id = ""] = await storeOrders(bridge, 1);
+    for (const name of ["waits again", "leaves"])
+      await erp.query("INSERT INTO status_requests (shop, order_id, status) VALUES ($1, $2, $3)", [SHOP, id, name]);
+    await pass();
+    const own = (sql: string) => bridge.bridge.store.db.exec(`UPDATE status_requests SET ${sql}`);
+    own("state = 'sending', attempts = 1, status_sent = status");
+    await erp.query("UPDATE status_requests SET comment = 'corrected'");
+    await pass();
+    const left = expect.stringContaining("has left");
+    expect(await remote(OUTCOMES)).toMatchObject([{ error: left }, { error: left }]);
+    own("state = 'pending', http_status = 423 WHERE status = 'waits again'");
+    own("state = 'sent', http_status = 200 WHERE status = 'leaves'");
+    await pass();
+    expect(bridge.rows(REQUESTS)).toMatchObject([
+      { comment: "corrected", state: "pending" },
+      { comment: null, state: "sent" },
+    ]);
+    expect(await remote(OUTCOMES)).toMatchObject([
+      { state: "pending", http_status: null, error: null },
+      { state: "sent", error: left },
+    ]);
+    expect(await pass()).toEqual({});
   });
 
   itWhole.each([

@@ -5,6 +5,7 @@
 
 import type { Store } from "../../database/store.ts";
 import { m } from "../../messages/messages.ts";
+import { beginAnew } from "../../statuses/status-rows.ts";
 import { loadOwnOrder, planFormer } from "./former-orders.ts";
 import type { Outcome, RemoteRequest, TouchedRequest } from "./remote-rows.ts";
 
@@ -18,7 +19,6 @@ interface LocalRequest {
   data: string | null;
   knownRevision: string | null;
   state: string;
-  attempts: number;
 }
 
 /**
@@ -153,7 +153,7 @@ function compareRequest(store: Store, requestId: bigint, request: RemoteRequest)
   const local = store
     .prepare<LocalRequest>(
       `SELECT order_id AS orderId, CAST(status AS TEXT) AS status, CAST(comment AS TEXT) AS comment, CAST(data AS TEXT) AS data, state,
-         CAST(known_revision AS TEXT) AS knownRevision, min(attempts, ${INTEGER_MAX}) AS attempts FROM status_requests WHERE id = ?`,
+         CAST(known_revision AS TEXT) AS knownRevision FROM status_requests WHERE id = ?`,
     )
     .get(requestId);
   const { orderId, status, comment, data } = request;
@@ -167,13 +167,16 @@ function compareRequest(store: Store, requestId: bigint, request: RemoteRequest)
       local.comment === comment &&
       local.data === data &&
       knownRevision === local.knownRevision);
-  if (!isSame && local.state === "pending" && local.attempts === 0) {
+  // Also after refusals of the service: what waits has had no effect.
+  if (!isSame && local.state === "pending") {
     store
       .prepare(
         `UPDATE status_requests SET order_id = ?, status = ?, comment = ?, data = ?,
            known_revision = CAST(? AS INTEGER) WHERE id = ?`,
       )
       .run(orderId, status, comment, data, knownRevision, requestId);
+    // After the values: of a row that was sent it would forget the revision known of another order.
+    beginAnew(store, requestId, { orderId });
     return null;
   }
   // PostgreSQL was restored to a state before the outcome.

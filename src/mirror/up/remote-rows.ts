@@ -385,7 +385,10 @@ export async function writeOutcomes(
   return { written, refused };
 }
 
-/** Skips requests whose rows another transaction has locked. */
+/**
+ * Skips requests whose rows another transaction has locked. A correction that was refused while the request was on its way is read again
+ * where the request waits again.
+ */
 async function writeSome(
   tx: MirrorTx,
   shop: string,
@@ -398,7 +401,9 @@ async function writeSome(
          requested_at timestamptz, state text, attempts int, http_status int, answered_at timestamptz, last_error text)),
        free AS MATERIALIZED (SELECT x.id FROM x JOIN status_requests r ON r.shop = $1 AND r.id = x.id FOR UPDATE OF r SKIP LOCKED),
        written AS (
-         UPDATE status_requests r SET ${set} FROM x JOIN free USING (id) WHERE r.shop = $1 AND r.id = x.id RETURNING r.id),
+         UPDATE status_requests r SET ${set} FROM x JOIN free USING (id) WHERE r.shop = $1 AND r.id = x.id RETURNING r.id, r.state, r.error),
+       again AS (
+         INSERT INTO touched (shop, tbl, k0) SELECT $1, 'status_requests', id::text FROM written WHERE state = 'pending' AND error IS NOT NULL),
        missing AS (
          INSERT INTO status_requests (shop, ${columns.join(", ")}) SELECT $1, ${columns.map((name) => `x.${name}`).join(", ")} FROM x
          WHERE NOT EXISTS (SELECT 1 FROM status_requests r WHERE r.shop = $1 AND r.id = x.id)
