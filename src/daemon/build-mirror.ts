@@ -46,7 +46,7 @@ export function buildMirror(
       account: accountMark(config),
     },
     // Up before down: a block by the ERP must not hide a revision that PostgreSQL does not have yet.
-    parts: [new Up(config.statuses.map), new Down()],
+    parts: [new Up(config.statuses.map, config.imports.stocks.available), new Down()],
     sentence,
     silentAfterS: Math.max(SILENT_MIN_S, Math.ceil((3 * intervalMs) / 1000)),
     takeoverNo: Number(loadMirrorState(context.store, "takeover_no") ?? 0),

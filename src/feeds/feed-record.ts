@@ -126,7 +126,7 @@ function templateValue(name: string, value: ColumnValue): TemplateValue {
  * The available quantity, exact. Never negative: a service that refused a negative number would keep the old one and sell
  * what is not in stock. A NULL in any column but the first counts as 0, as from a LEFT JOIN.
  */
-function availableOf(expression: Expression, row: SourceRow): string {
+export function availableOf(expression: Expression, row: SourceRow): string {
   const [first] = expression.columns;
   const result = expression.evaluate((column) => {
     const value = row[column] ?? null;

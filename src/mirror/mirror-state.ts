@@ -21,8 +21,8 @@ import type { Known } from "./claim/fence.ts";
  * - `server`: identifies the PostgreSQL. `restored`: since when it is known to have been restored, until the ERP's rows
  *   were compared. `behind`: it lacks something that was committed there, so notes of deletions in it may be older than rows
  *   that it has lost, until they are forgotten. `went_back`: restored, until the comparison of orders has begun.
- * - `kept`: number of rows, by table, that a restored PostgreSQL lacks; they stay here until a person approves their
- *   deletion (`approved`: of so many).
+ * - `kept`: number of rows, by table, that a restored PostgreSQL lacks, and of stock (`raised`) that sells more there than here; all stay
+ *   here as they are until a person approves PostgreSQL's state (`approved`: of so many).
  * - `extra_orders`: number of orders that only PostgreSQL has.
  * - `triggers`: the triggers of the ERP's tables in PostgreSQL when all of its changes were last known to be recorded or
  *   compared.
@@ -145,7 +145,7 @@ export function addRefused(store: Store, kind: RefusedKey, refused: readonly Ref
   saveMirrorState(store, kind, JSON.stringify(newest));
 }
 
-/** Numbers of rows, by table of the ERP. */
+/** Numbers of rows, by table of the ERP (or `raised`). */
 export type TableCounts = Partial<Record<string, number>>;
 
 export function loadTableCounts(store: Store, key: "refused_rows" | "kept"): TableCounts {
@@ -162,7 +162,7 @@ export function countKept(store: Store): number {
 }
 
 /**
- * Approves that rows which PostgreSQL lacks are deleted here as well. Inside a transaction.
+ * Approves that rows which PostgreSQL lacks are deleted here as well, and that its higher stock is sold. Inside a transaction.
  * @param atMost as many as the person has seen
  * @returns `rows`: how many are approved; `more`: how many wait where they are more than that, and none is approved
  */
@@ -181,7 +181,7 @@ export function countApproved(store: Store): number {
 export interface MirrorFacts {
   /** Rows that either side refuses. */
   refused: number;
-  /** Rows of the ERP's that a restored PostgreSQL lacks, and whose deletion is not approved. */
+  /** Rows of the ERP's that a restored PostgreSQL lacks, or has as of before, and whose state there is not approved. */
   kept: number;
   /** Orders that only PostgreSQL has. */
   extra: number;

@@ -66,7 +66,8 @@ export async function startUp(settings: Settings = {}, { timeoutMs = 10_000 } = 
         return await work(tx, position);
       }),
   };
-  let up = new Up({ parcel: "packed" });
+  const newUp = () => new Up({ parcel: "packed" }, "quantity - reserved");
+  let up = newUp();
   const turn = async () => {
     const seen = (await lookAtPosition(link, SHOP)) as Seen;
     return await up.turn(session, seen, new AbortController().signal);
@@ -91,7 +92,7 @@ export async function startUp(settings: Settings = {}, { timeoutMs = 10_000 } = 
       return counts;
     },
     restart: () => {
-      up = new Up({ parcel: "packed" });
+      up = newUp();
     },
     remote: async (sql, ...params) => (await erp.query(sql, params)).rows as never[],
   };

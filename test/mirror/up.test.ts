@@ -5,7 +5,7 @@ import { approveMirror, loadMirrorFacts, noteRestored, switchMirror } from "../.
 import { readTouched } from "../../src/mirror/up/remote-rows.ts";
 import { describeWithPostgres } from "../support/postgres.ts";
 import { inWhole, itWhole } from "../support/whole.ts";
-import { SHOP, showOrder, startUp, storeOrders } from "./up-support.ts";
+import { SHOP, showOrder, startUp, storeOrders, type UpBench } from "./up-support.ts";
 
 const STOCK = "SELECT sku, warehouse, quantity, reserved, typeof(quantity) AS type FROM stock ORDER BY sku, warehouse";
 
@@ -314,6 +314,171 @@ describeWithPostgres("rows of the ERP on their way up", () => {
     expect(store.write(() => approveMirror(store, 1))).toEqual({ rows: 0, more: 0 });
     expect(await pass()).toEqual({});
   });
+
+  /** A PostgreSQL restored to before the last rounds: its values are what `sql` makes of them. */
+  async function restore({ database, remote, pass, restart, erp }: UpBench, sql: string): Promise<void> {
+    const [{ no = "" } = {}] = await remote<{ no: string }>(
+      "SELECT up_no::text AS no FROM positions WHERE shop = 'north'",
+    );
+    for (const quantity of [1, 2, 3]) {
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'round', ${quantity}) ON CONFLICT (shop, sku, warehouse) DO UPDATE SET quantity = excluded.quantity`,
+      );
+      await pass();
+    }
+    await database.cluster.query(
+      database.name,
+      `SET erp_bridge.quiet = 'on'; SET search_path TO erp_bridge; ${sql}; UPDATE positions SET up_no = ${no} WHERE shop = 'north'`,
+    );
+    restart();
+    await pass();
+  }
+
+  const stockOf = ({ bridge }: UpBench) =>
+    Object.fromEntries(
+      bridge
+        .rows<{ sku: string; sold: string }>(
+          "SELECT sku, quantity || iif(reserved <> 0, ' - ' || reserved, '') AS sold FROM stock WHERE sku <> 'round' ORDER BY sku",
+        )
+        .map(({ sku, sold }) => [sku, sold]),
+    );
+
+  it("of stock that sell more in a restored PostgreSQL stay as they are, until the ERP writes them again or a person approves", async () => {
+    const bench = await startUp();
+    const { bridge, erp, pass } = bench;
+    const { store } = bridge.bridge;
+    switchOn(store);
+    const kept = () => loadMirrorFacts(store)?.kept;
+    const put = (rows: string) => erp.query(`INSERT INTO stock (shop, sku, quantity, reserved) VALUES ${rows}`);
+    await put(
+      ["sold out", "touched", "approved", "lower", "zero", "free", "taken", "deleted", "equal", "unknown"]
+        .map((sku) => `('${SHOP}', '${sku}', 5, 0)`)
+        .join(),
+    );
+    await erp.query(`INSERT INTO prices (shop, sku, price) VALUES ('${SHOP}', 'sold out', 10)`);
+    await pass();
+    await erp.query("UPDATE stock SET quantity = 0 WHERE sku IN ('sold out', 'touched', 'approved')");
+    await erp.query("UPDATE stock SET reserved = 4 WHERE sku = 'free'");
+    await erp.query("DELETE FROM stock WHERE sku = 'deleted'");
+    await pass();
+    const before = {
+      ...{ "sold out": "0", touched: "0", approved: "0", free: "5 - 4" },
+      ...{ lower: "5", zero: "5", taken: "5", equal: "5", unknown: "5" },
+    };
+    expect(stockOf(bench)).toEqual(before);
+    await restore(
+      bench,
+      `UPDATE stock SET quantity = 5, reserved = 0 WHERE sku IN ('sold out', 'touched', 'approved', 'free');
+       UPDATE stock SET quantity = 3 WHERE sku = 'lower'; UPDATE stock SET quantity = 0 WHERE sku = 'zero';
+       UPDATE stock SET quantity = 6, reserved = 7 WHERE sku = 'taken'; UPDATE stock SET quantity = 'NaN' WHERE sku = 'unknown';
+       INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'deleted', 5); UPDATE prices SET price = 8`,
+    );
+    const after = { ...before, lower: "3", zero: "0", taken: "6 - 7" };
+    expect(stockOf(bench)).toEqual(after);
+    expect(bridge.rows("SELECT price FROM prices")).toEqual([{ price: 8 }]);
+    expect(kept()).toBe(6);
+    expect(await pass()).toEqual({});
+    // Nor does a night apply them, nor a table that is gone through as a whole.
+    bench.up.compareAll();
+    await pass();
+    await erp.query(`INSERT INTO touched (shop, tbl) VALUES ('${SHOP}', 'stock')`);
+    await pass();
+    expect([stockOf(bench), kept()]).toEqual([after, 6]);
+    // Equal values count as a write.
+    await erp.query("UPDATE stock SET quantity = 5 WHERE sku = 'touched'");
+    await erp.query("UPDATE stock SET quantity = 0 WHERE sku = 'sold out'");
+    await erp.query("DELETE FROM stock WHERE sku IN ('deleted', 'unknown')");
+    await pass();
+    const { unknown: _, ...left } = { ...after, touched: "5" };
+    expect(stockOf(bench)).toEqual(left);
+    bench.up.compareAll();
+    await pass();
+    expect([stockOf(bench), kept()]).toEqual([left, 2]);
+    // One more, and one that is lacking: a person has seen two.
+    await erp.query(
+      "SET erp_bridge.quiet = 'on'; UPDATE stock SET quantity = 9 WHERE sku = 'lower'; RESET erp_bridge.quiet",
+    );
+    store.write(() => approveMirror(store, 2));
+    await pass();
+    expect([stockOf(bench), kept()]).toEqual([left, 3]);
+    store.write(() => approveMirror(store, 3));
+    await pass();
+    expect([stockOf(bench), kept()]).toEqual([{ ...left, approved: "5", free: "5", lower: "9" }, 0]);
+    // Nothing waits any more, and comparisons apply what they find.
+    await erp.query(
+      "SET erp_bridge.quiet = 'on'; UPDATE stock SET quantity = 10 WHERE sku = 'lower'; RESET erp_bridge.quiet",
+    );
+    bench.up.compareAll();
+    await pass();
+    expect(stockOf(bench)).toMatchObject({ lower: "10" });
+    expect(kept()).toBe(0);
+  });
+
+  itWhole("of stock are applied as they stand where PostgreSQL was only promoted, and has lost nothing", async () => {
+    const bench = await startUp();
+    const { bridge, erp, pass, restart } = bench;
+    const { store } = bridge.bridge;
+    switchOn(store);
+    await erp.query(
+      `INSERT INTO stock (shop, sku, quantity) SELECT '${SHOP}', 'S' || n, 1 FROM generate_series(1, 4) n`,
+    );
+    await pass();
+    const promote = () => store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: false }));
+    // Written before the shop has looked, row by row; and so many that they were folded into one note.
+    for (const fold of ["", "DELETE FROM touched; INSERT INTO touched (shop, tbl) VALUES ('north', 'stock')"]) {
+      await erp.query("UPDATE stock SET quantity = quantity + 5");
+      await erp.query(`INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'new ${fold === "" ? 1 : 2}', 1)`);
+      if (fold !== "") await erp.query(fold);
+      promote();
+      restart();
+      await pass();
+      expect(loadMirrorFacts(store)?.kept).toBe(0);
+    }
+    expect(stockOf(bench)).toEqual({ "new 1": "6", "new 2": "1", S1: "11", S2: "11", S3: "11", S4: "11" });
+    // One that the shop refuses is no stock of before.
+    store.db.exec("CREATE TRIGGER mine BEFORE UPDATE ON stock BEGIN SELECT RAISE(ABORT, 'no'); END");
+    await erp.query("UPDATE stock SET quantity = 20 WHERE sku = 'S1'");
+    await pass();
+    promote();
+    restart();
+    await pass();
+    expect(loadMirrorFacts(store)).toMatchObject({ kept: 0, refused: 1 });
+  });
+
+  itWhole(
+    "of stock that sell more than what the shop has as text stay, and so they do where a walk is interrupted",
+    async () => {
+      const bench = await startUp();
+      const { bridge, erp, pass, turn, restart } = bench;
+      const { store } = bridge.bridge;
+      switchOn(store);
+      await erp.query(
+        `INSERT INTO stock (shop, sku, quantity) VALUES ${["text", "text zero", "null", "large", "part"].map((sku) => `('${SHOP}', '${sku}', 5)`).join()}`,
+      );
+      await pass();
+      store.db.exec(
+        `UPDATE stock SET quantity = 'many' WHERE sku LIKE 'text%'; UPDATE stock SET quantity = NULL, reserved = NULL WHERE sku = 'null';
+       UPDATE stock SET quantity = '9007199254740993' WHERE sku = 'large'; UPDATE stock SET quantity = 0.1 WHERE sku = 'part'`,
+      );
+      store.write(() => noteRestored(store, "2026-01-01T00:00:00.000Z", { isBehind: true }));
+      await erp.query(
+        `SET erp_bridge.quiet = 'on'; UPDATE stock SET quantity = 0 WHERE sku = 'text zero'; UPDATE stock SET quantity = 9007199254740992 WHERE sku = 'large';
+       UPDATE stock SET quantity = 0.10 WHERE sku = 'part'; RESET erp_bridge.quiet`,
+      );
+      const settled = { "text zero": "0", large: "9007199254740992", part: "0.10", text: "many", null: null };
+      await turn();
+      restart();
+      await pass();
+      expect(stockOf(bench)).toEqual(settled);
+      expect(loadMirrorFacts(store)?.kept).toBe(2);
+      // The ERP empties the table and fills it again.
+      await erp.query(
+        `BEGIN; DELETE FROM stock; INSERT INTO stock (shop, sku, quantity) VALUES ('${SHOP}', 'text', 7), ('${SHOP}', 'null', 7); COMMIT`,
+      );
+      await pass();
+      expect(stockOf(bench)).toEqual({ text: "7", null: "7" });
+    },
+  );
 
   itWhole(
     "go where the ERP deletes them before the shop has looked at a promoted PostgreSQL, which has lost nothing",

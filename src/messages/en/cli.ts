@@ -1,6 +1,11 @@
 import type { Said } from "../message.ts";
 import { counted } from "../numbers.ts";
 
+/** What an approval does; that of the mirror also brings back stock that is higher in PostgreSQL. */
+function wouldGo(name: string): string {
+  return `would go to zero or away${name === "mirror" ? ", or get the higher stock that PostgreSQL has" : ""}`;
+}
+
 export const check = {
   passed: ({ check, text }: { check: string; text: Said }) => `ok   ${check}: ${text}`,
   failed: ({ check, text }: { check: string; text: Said }) => `FAIL ${check}: ${text}`,
@@ -112,9 +117,9 @@ export const command = {
   feed: "feed",
   hold: "hold",
   letGo: ({ name, rows }: { name: string; rows: number }) =>
-    `${name}: ${counted(rows, "row")} would go to zero or away. Let them go? [y/N] `,
+    `${name}: ${counted(rows, "row")} ${wouldGo(name)}. Let them go? [y/N] `,
   notLetGo: ({ name, waiting, command }: { name: string; waiting: number; command: string }) =>
-    `${name}: ${counted(waiting, "row")} would go to zero or away, and none was let through. If that is right: ${command}`,
+    `${name}: ${counted(waiting, "row")} ${wouldGo(name)}, and none was let through. If that is right: ${command}`,
   moreThanShown: ({
     name,
     shown,

@@ -27,7 +27,7 @@ export const help = {
   approveRows: "as many rows as status shows; where more wait by now, none goes",
   approveFormer:
     "of rows that were sent under a former key and cannot be named: list, gone (off sale) or keep (on the site)",
-  approveFeed: "stocks, prices, catalog, images, or mirror: what a restored PostgreSQL lacks",
+  approveFeed: "stocks, prices, catalog, images, or mirror: what a restored PostgreSQL lacks, or has as of before",
   config: "the configuration",
   configShow: "the effective configuration, without secrets",
   configCheck: "whether a running daemon would take it over, quickly; systemctl reload asks it first",

@@ -1,6 +1,11 @@
 import type * as en from "../en/cli.ts";
 import { plural } from "../numbers.ts";
 
+/** У зеркала разрешение возвращает и остатки, которые в PostgreSQL больше. */
+function orRaised(name: string): string {
+  return name === "mirror" ? " (или получили бы больший остаток из PostgreSQL)" : "";
+}
+
 export const check = {
   passed: ({ check, text }) => `ok   ${check}: ${text}`,
   failed: ({ check, text }) => `СБОЙ ${check}: ${text}`,
@@ -101,9 +106,9 @@ export const command = {
   feed: "выгрузки",
   hold: "остановки",
   letGo: ({ name, rows }) =>
-    `${name}: ${plural("ru", rows, { one: "обнулилась или исчезла бы", few: "обнулились или исчезли бы", many: "обнулились или исчезли бы" })} ${rows} ${plural("ru", rows, { one: "строка", few: "строки", many: "строк" })}. Разрешить отправку? [y/N] `,
+    `${name}: ${plural("ru", rows, { one: "обнулилась или исчезла бы", few: "обнулились или исчезли бы", many: "обнулились или исчезли бы" })} ${rows} ${plural("ru", rows, { one: "строка", few: "строки", many: "строк" })}${orRaised(name)}. Разрешить отправку? [y/N] `,
   notLetGo: ({ name, waiting, command }) =>
-    `${name}: обнулились или исчезли бы строки: ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
+    `${name}: обнулились или исчезли бы строки: ${waiting}${orRaised(name)}. Ни одна не отправлена. Если так и должно быть: ${command}`,
   moreThanShown: ({ name, shown, waiting, command }) =>
     `${name}: показано строк: ${shown}, теперь ждут ${waiting}. Ни одна не отправлена. Если так и должно быть: ${command}`,
   othersThanShown: ({ name, waiting, look, command }) =>

@@ -26,7 +26,8 @@ export const help = {
   approveRows: "столько строк, сколько показывает status; если их стало больше, не уйдёт ни одна",
   approveFormer:
     "о строках, отправленных под прежним ключом и не определяемых нынешним: list, gone (снять с продажи) или keep (оставить на сайте)",
-  approveFeed: "stocks, prices, catalog, images или mirror: чего нет в восстановленной PostgreSQL",
+  approveFeed:
+    "stocks, prices, catalog, images или mirror: чего нет в восстановленной PostgreSQL или что в ней прежнее",
   config: "настройки",
   configShow: "действующие настройки без секретов",
   configCheck: "приняла бы её работающая служба; быстрая проверка, с неё начинает systemctl reload",

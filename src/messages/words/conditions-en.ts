@@ -288,9 +288,9 @@ export const conditionsEn = {
     "rows refused by the mirror",
   ),
   mirror_kept: counts(
-    (n) => `${counted(n, "row")} of the ERP that a restored PostgreSQL does not have.`,
-    "They stay here until the ERP has written them there again. If they are to go here as well, and articles without a row to zero:",
-    "rows of the ERP that a restored PostgreSQL does not have",
+    (n) => `${counted(n, "row")} of the ERP that a restored PostgreSQL does not have, or has with the stock of before.`,
+    "They stay here as they are until the ERP has written them there again. If PostgreSQL is right, so that articles without a row go to zero and its higher stock is sold:",
+    "rows of the ERP that a restored PostgreSQL does not have, or has with the stock of before",
   ),
   mirror_extra: counts(
     (n) => `${counted(n, "order")} in PostgreSQL that this database does not have.`,

@@ -6,6 +6,7 @@
 import { faultCodeOf } from "../../database/sqlite-errors.ts";
 import type { Store } from "../../database/store.ts";
 import { storedText } from "../../database/stored-text.ts";
+import type { SourceRow } from "../../feeds/feed-record.ts";
 import { ERP_TABLES, type ErpTable, type Key, localValue, type RemoteRow, type TouchedRow } from "./erp-tables.ts";
 
 /** Errors of a single row: a constraint, a trigger, an invalid value. */
@@ -84,6 +85,17 @@ export function rewriteRow(store: Store, table: ErpTable, key: Key): boolean {
   const where = names.map(({ name }) => `${name} = ${markOf(key)}`).join(" AND ");
   const set = columns.slice(0, 1).map(({ name }) => `${name} = ${name}`);
   return store.prepare(`UPDATE ${table} SET ${set} WHERE ${where}`).run(...keyValues(table, key)).changes > 0;
+}
+
+/** The row here; undefined where there is none. */
+export function findLocal(store: Store, table: ErpTable, key: Key): SourceRow | undefined {
+  const { key: names, columns } = ERP_TABLES[table];
+  const where = names.map(({ name }) => `${name} = ${markOf(key)}`).join(" AND ");
+  const own = columns.map(({ name }) => name).join(", ");
+  return store
+    .prepare<SourceRow>(`SELECT ${own} FROM ${table} WHERE ${where}`)
+    .safeIntegers(true)
+    .get(...keyValues(table, key));
 }
 
 function keyValues(table: ErpTable, { k0, k1, stored }: Key): (string | bigint | Buffer | null)[] {

@@ -9,6 +9,7 @@
  * transaction. After an error no state of a round is kept in memory.
  */
 
+import type { Expression } from "../../answers/expression.ts";
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
 import { addCount, addCounts, type Counts } from "../../pass/counts.ts";
@@ -34,7 +35,19 @@ import { Application, loadUsed, type Round, type Save } from "./apply-round.ts";
 import { listKeys } from "./apply-rows.ts";
 import { ERP_TABLE_NAMES, isErpTable } from "./erp-tables.ts";
 import { addFormerOrders } from "./former-orders.ts";
-import { advance, planTruncated, planWalk, unlessMore, type Walk, type WalkStep, whoWentBack } from "./plan-walk.ts";
+import {
+  advance,
+  isApprovedStep,
+  planTruncated,
+  planWalk,
+  RAISED,
+  type Tables,
+  unlessMore,
+  type Walk,
+  type WalkStep,
+  whoWentBack,
+} from "./plan-walk.ts";
+import { isRaised, soldOf } from "./raised-stock.ts";
 import { isOfValue, mayBeOfValue } from "./read-readable.ts";
 import {
   addNotes,
@@ -93,6 +106,7 @@ const EMPTY = {
 export class Up implements MirrorPart {
   readonly name = "up";
   readonly #statusMap: Readonly<Record<string, string>>;
+  readonly #sold: Expression;
   #walk: Walk | undefined;
   #isComparisonDue = false;
   /** The triggers in PostgreSQL, before anything of this turn is read. */
@@ -102,9 +116,13 @@ export class Up implements MirrorPart {
   #isCareful = false;
   #settled: Settled | undefined;
 
-  /** @param statusMap the service's names of statuses, by those of the ERP */
-  constructor(statusMap: Readonly<Record<string, string>>) {
+  /**
+   * @param statusMap the service's names of statuses, by those of the ERP
+   * @param available what the feed of stock calculates
+   */
+  constructor(statusMap: Readonly<Record<string, string>>, available: string | null) {
     this.#statusMap = statusMap;
+    this.#sold = soldOf(available);
   }
 
   hasWork(store: Store, seen: Seen): boolean {
@@ -241,10 +259,9 @@ export class Up implements MirrorPart {
     if (this.#walk !== undefined) return false;
     const because = whyToWalk(now) ?? (this.#isComparisonDue ? "night" : undefined);
     if (because === undefined) return false;
-    const held = Object.keys(loadTableCounts(now.store, "kept")).filter(isErpTable);
     const filled = await findFilled(tx, now.shop);
     const hasZeros = isUnsure(now.store) ? !isStockWaiting(now.store) : undefined;
-    const walk = planWalk(because, { filled, used: loadUsed(now.store), held, hasZeros });
+    const walk = planWalk(because, { filled, used: loadUsed(now.store), ...loadHeld(now.store), hasZeros });
     this.#walk = { ...walk, triggers: this.#triggers };
     // Deletions among them may be older than rows that PostgreSQL has lost. Otherwise all of them are the ERP's newest.
     if (because === "remote" && isBehind(now.store)) await forgetNotes(tx, now.shop);
@@ -258,8 +275,8 @@ export class Up implements MirrorPart {
     const ids = [...rows, ...requests].flatMap((each) => each.ids);
     const emptied = ERP_TABLE_NAMES.filter((table) => whole.some((each) => each.table === table));
     const wholeIds = whole.flatMap((each) => each.ids);
-    const held = Object.keys(loadTableCounts(store, "kept")).filter(isErpTable);
-    if (emptied.length > 0) this.#walk = planTruncated(emptied, { used: loadUsed(store), held }, wholeIds);
+    if (emptied.length > 0)
+      this.#walk = planTruncated(emptied, { used: loadUsed(store), ...loadHeld(store) }, wholeIds);
     else ids.push(...wholeIds);
     if (ids.length === 0 && this.#walk === undefined) return undefined;
     return { ...EMPTY, rows, requests, ids, upNo, isWrite: true, leavesZeros: isUnsure(store) };
@@ -267,13 +284,13 @@ export class Up implements MirrorPart {
 
   /** The same for the next step of a walk. */
   async #step(tx: MirrorTx, planned: Walk, place: Page & { upNo: number }): Promise<Round> {
-    const walk = planned.steps[0]?.kind === "local" ? unlessMore(planned, countApproved(place.store)) : planned;
+    const walk = isApprovedStep(planned.steps[0]) ? unlessMore(planned, countApproved(place.store)) : planned;
     const [step] = walk.steps;
     if (step === undefined) {
       this.#walk = undefined;
       return { ...EMPTY, ids: walk.ids, upNo: place.upNo, ended: walk };
     }
-    const { round, next, kept } = await readStep(tx, step, place);
+    const { round, next, kept } = await readStep(tx, step, { ...place, sold: this.#sold });
     this.#walk = advance(walk, next, kept);
     const leavesZeros = walk.because !== "night" && isUnsure(place.store);
     if (walk.because === "local") return { ...EMPTY, ...round, leavesZeros };
@@ -292,6 +309,12 @@ export class Up implements MirrorPart {
   }
 }
 
+/** What waits for an approval. */
+function loadHeld(store: Store): Pick<Tables, "held" | "isRaised"> {
+  const kept = Object.keys(loadTableCounts(store, "kept"));
+  return { held: kept.filter(isErpTable), isRaised: kept.includes(RAISED) };
+}
+
 interface Place {
   store: Store;
   shop: string;
@@ -303,13 +326,24 @@ type Page = Place & Reading;
 async function readStep(
   tx: MirrorTx,
   step: WalkStep,
-  { store, ...reading }: Page,
+  { store, sold, ...reading }: Page & { sold: Expression },
 ): Promise<{ round: Partial<Round>; next: WalkStep | undefined; kept?: number }> {
   switch (step.kind) {
-    case "remote": {
+    case "remote":
+    case "raised": {
       const rows = await readPage(tx, reading, step);
       const after = rows.at(-1);
       return { round: { rows }, next: after && { ...step, after } };
+    }
+    case "lower": {
+      const rows = await readPage(tx, reading, step);
+      const after = rows.at(-1);
+      const raised = new Set(rows.filter((row) => isRaised(store, sold, row)));
+      // What the ERP has written since has a note, and is applied after the walk.
+      const isHeld = loadHeld(store).isRaised;
+      const kept = await findUnnoted(tx, reading.shop, { table: step.table, keys: [...raised], isHeld });
+      const round = { rows: rows.filter((row) => !raised.has(row)) };
+      return { round, next: after && { ...step, after }, kept: kept.length };
     }
     case "local":
     case "kept": {
