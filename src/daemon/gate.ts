@@ -16,6 +16,8 @@ import { saveRefusedProbe, saveYielded } from "../pass/refused-probes.ts";
 import type { BridgeError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { type Area, ServiceError } from "../service/service-error.ts";
+import { noteLongWait } from "../updates/reads/background-reads.ts";
+import { isLongWait } from "../updates/reads/plan-read-budget.ts";
 import { flowOf, keyOf } from "./hold-key.ts";
 import { ProbeQueues } from "./probe-queues.ts";
 import { isShared, StandingHolds } from "./standing-holds.ts";
@@ -266,6 +268,7 @@ export class HoldGate {
         for (const hold of replaced) deleteHold(store, hold.area, hold.reason);
         saveHold(store, row);
         saveRefusedProbe(store, row, isProbeRefused ? flowOf(areas) : undefined);
+        if (isLongWait(plan)) noteLongWait(store, now);
       });
       this.#holds.noteSaved(row);
     } catch {

@@ -110,7 +110,8 @@ export class RunByName {
       if (result === undefined) return;
       show(entry.runner.name as FlowName, result);
       const { outcome } = result;
-      if (outcome !== "stopped" && outcome !== "more") await this.#planned.settle(entry, signal, outcome === "failed");
+      const isOver = outcome !== "stopped" && outcome !== "more" && dueIn(result) === undefined;
+      if (isOver) await this.#planned.settle(entry, signal, outcome === "failed");
     }
   }
 

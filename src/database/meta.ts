@@ -69,6 +69,7 @@ type JsonKey =
   | "wide_failed"
   | "refused_probes"
   | "waiting_statuses"
+  | "read_budget"
   | "updates_turn"
   | "updates_unjudged"
   | "updates_rest"

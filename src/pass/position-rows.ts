@@ -127,24 +127,42 @@ const URGENT_TRIES = 4;
 /** A failing order never delays what is as urgent and has not failed. */
 const URGENCY_NOW = `CASE WHEN attempts = 0 THEN urgency WHEN urgency = ${URGENCY.cancels} AND attempts < ${URGENT_TRIES} THEN ${URGENCY.otherStatus} ELSE 0 END`;
 
+/** Nobody waits for it: of a record with the same status, or without a record, where no status waits to be sent after it. */
+const IS_BACKGROUND = `(urgency = ${URGENCY.sameStatus} AND order_id NOT IN (
+  SELECT lower(order_id) FROM status_requests INDEXED BY status_requests_open WHERE state IN ('pending', 'sending')))`;
+
+export type DueRead = QueuedRead & { isBackground: 0 | 1 };
+
 /**
  * Reads that are due, those with the fewest attempts first, so that a failing order never delays the others.
  * @param options.isUrgentFirst cancellations first, then other changes of the status
+ * @param options.background limit of those in the background; orders that are not stored come first among these
  */
 export function loadDueReads(
   store: Store,
-  { at, limit, isUrgentFirst }: { at: string; limit: number; isUrgentFirst: boolean },
-): QueuedRead[] {
+  {
+    at,
+    limit,
+    isUrgentFirst,
+    background = limit,
+  }: { at: string; limit: number; isUrgentFirst: boolean; background?: number },
+): DueRead[] {
+  const first = `SELECT order_id FROM owed_reads r WHERE ${IS_DUE} AND ${IS_BACKGROUND}
+    ORDER BY EXISTS (SELECT 1 FROM orders o WHERE o.order_id = r.order_id), attempts, coalesce(due_at, since), order_id LIMIT @background`;
+  const isWithin = background < limit ? `AND (NOT ${IS_BACKGROUND} OR order_id IN (${first}))` : "";
   return store
-    .prepare<QueuedRead>(
-      `SELECT ${columnList(queuedReads, QUEUED)} FROM owed_reads WHERE ${IS_DUE}
+    .prepare<DueRead>(
+      `SELECT ${columnList(queuedReads, QUEUED)}, ${IS_BACKGROUND} AS isBackground FROM owed_reads WHERE ${IS_DUE} ${isWithin}
        ORDER BY ${isUrgentFirst ? `${URGENCY_NOW} DESC, ` : ""}attempts, coalesce(due_at, since), order_id LIMIT @limit`,
     )
-    .all({ at, limit });
+    .all({ at, limit, ...(background < limit && { background }) });
 }
 
-export function countDueReads(store: Store, at: string): number {
-  return onlyRow(store.prepare<{ n: number }>(`SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE}`).get({ at })).n;
+/** @param options.hasBackground whether those in the background count */
+export function countDueReads(store: Store, at: string, { hasBackground }: { hasBackground: boolean }): number {
+  const rest = hasBackground ? "" : `AND NOT ${IS_BACKGROUND}`;
+  const sql = `SELECT count(*) AS n FROM owed_reads WHERE ${IS_DUE} ${rest}`;
+  return onlyRow(store.prepare<{ n: number }>(sql).get({ at })).n;
 }
 
 /**

@@ -16,6 +16,7 @@ import { loadQueuedRead, requestRead } from "../pass/position-rows.ts";
 import { asError } from "../platform/errors.ts";
 import { isoTime } from "../platform/ports.ts";
 import { ServiceError } from "../service/service-error.ts";
+import { BackgroundReads } from "../updates/reads/background-reads.ts";
 import { type Candidate, loadToCompare } from "../updates/reads/control-rows.ts";
 import { OrderReader } from "../updates/reads/read-order.ts";
 import { ReadPass } from "../updates/reads/read-pass.ts";
@@ -36,6 +37,8 @@ import { scrubPayloads } from "./scrub-payloads.ts";
 /** Orders read per pass. The next pass follows at once, and a stop or a hold is noticed in between. */
 const READS_PER_PASS = 100;
 const READS_PER_SAVE = 20;
+/** Where only some orders an hour may be read, those that a record names have the other half. */
+const PART_OF_BUDGET = 0.5;
 /** Payloads checked per round: a million orders take three weeks. */
 const SCRUB_PER_ROUND = 50_000;
 const SCRUB_BYTES_PER_ROUND = 512 * 1024 * 1024;
@@ -63,6 +66,8 @@ interface Pass {
   round: Round;
   signal: AbortSignal;
   reads: number;
+  /** No more orders may be read for now. */
+  isOut: boolean;
   seen: ReadPass;
   /** Orders that have failed since the last good answer. */
   failed: Candidate[];
@@ -75,12 +80,14 @@ export class Reconcile implements Job {
   readonly #options: ReconcileOptions;
   readonly #reader: OrderReader;
   readonly #compare: CompareOrders;
+  readonly #background: BackgroundReads;
 
   constructor(context: JobContext, options: ReconcileOptions) {
     this.#context = context;
     this.#options = options;
     this.#reader = new OrderReader(context, options.rules);
     this.#compare = new CompareOrders(context, options.rules, this.#reader);
+    this.#background = new BackgroundReads(context, PART_OF_BUDGET);
   }
 
   /** Whether a start should run it: a round was interrupted, or the last one ended more than `withinMs` ago. */
@@ -98,6 +105,7 @@ export class Reconcile implements Job {
       round,
       signal,
       reads: 0,
+      isOut: false,
       seen: new ReadPass(this.#context, this.#reader, { signal }),
       failed: [],
     };
@@ -106,9 +114,11 @@ export class Reconcile implements Job {
       const isOver = await this.#work(pass);
       await this.#save(pass, isOver);
       const counts = this.#countsSince(before, pass);
+      const outcome = Object.values(counts).some((count) => count > 0) ? "done" : "idle";
+      if (pass.isOut) return { outcome, counts, dueInMs: this.#background.moreInMs };
       if (!isOver) return { outcome: "more", counts };
       this.#logRound(pass.round.counts);
-      return { outcome: Object.values(counts).some((count) => count > 0) ? "done" : "idle", counts };
+      return { outcome, counts };
     } catch (error) {
       await this.#saveQuietly(pass);
       throw error;
@@ -118,7 +128,7 @@ export class Reconcile implements Job {
   /** Returns whether the round is over; otherwise the next pass continues it. */
   async #work(pass: Pass): Promise<boolean> {
     for (let steps = 0; steps < SCRUBS_PER_PASS; ) {
-      if (this.#context.isStopping() || pass.reads >= READS_PER_PASS) return false;
+      if (this.#context.isStopping() || pass.reads >= READS_PER_PASS || pass.isOut) return false;
       const isPhaseOver = pass.round.phase === "scrub" ? await this.#scrub(pass) : await this.#compareSome(pass);
       if (pass.round.phase === "scrub") steps += 1;
       if (!isPhaseOver) continue;
@@ -176,7 +186,9 @@ export class Reconcile implements Job {
     const { round } = pass;
     const orders = this.#nextOrders(pass);
     if (orders.length === 0) return round.left <= 0 || this.#wrap(pass);
-    for (const order of orders) {
+    for (const [index, order] of orders.entries()) {
+      pass.isOut = !(await this.#background.take(orders.length - index, pass.signal));
+      if (pass.isOut) break;
       const goesOn = await this.#compareOne(pass, order);
       if (!goesOn) {
         await this.#queueReads(pass.failed, pass.signal);
@@ -185,7 +197,7 @@ export class Reconcile implements Job {
       if (this.#context.isStopping()) break;
     }
     await this.#save(pass, false);
-    return round.phase === "damaged";
+    return round.phase === "damaged" && !pass.isOut;
   }
 
   /** The service failed, not these orders: they are read when it works again, and the round continues after them. */

@@ -359,6 +359,8 @@ const OPTIONS = group({
     takenRecords: whole(1).nullable().default(null),
     /** More requests are answered with 429; null: no limit. */
     requestsPerMinute: whole(0).nullable().default(null),
+    /** The same in an hour of the clock, with the time to its end in `Retry-After`. */
+    requestsPerHour: whole(0).nullable().default(null),
   }),
   /** Whether the import subscription is paid. */
   paid: z.boolean().default(true),

@@ -35,6 +35,7 @@ export interface OrderView {
 }
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** A parsed request, before a fault changes anything. */
 interface Arrival {
@@ -58,6 +59,7 @@ export class SandboxService {
   private readonly handOuts: HandOuts;
   private readonly feeds: ImportedFeeds;
   private arrivals: number[] = [];
+  private hour = { begin: 0, requests: 0 };
 
   constructor(sources: ServiceSources) {
     this.sources = sources;
@@ -286,8 +288,27 @@ export class SandboxService {
     return this.feeds.plan(request, feed);
   }
 
-  /** 429 where the limit of requests in the last minute was reached. */
   private refuseRate(): Plan | undefined {
+    return this.refuseMinute() ?? this.refuseHour();
+  }
+
+  /** 429 where the limit of requests in this hour was reached. */
+  private refuseHour(): Plan | undefined {
+    const { requestsPerHour } = this.current.limits;
+    if (requestsPerHour === null) return undefined;
+    const now = this.now();
+    const begin = now - (now % HOUR_MS);
+    const requests = this.hour.begin === begin ? this.hour.requests : 0;
+    if (requests >= requestsPerHour) {
+      const waitMs = begin + HOUR_MS - now;
+      return refuse(429, "hourly quota exceeded", { "retry-after": String(Math.ceil(waitMs / 1000)) });
+    }
+    this.hour = { begin, requests: requests + 1 };
+    return undefined;
+  }
+
+  /** The same for the last minute. */
+  private refuseMinute(): Plan | undefined {
     const { requestsPerMinute } = this.current.limits;
     if (requestsPerMinute === null) return undefined;
     const now = this.now();

@@ -24,6 +24,7 @@ import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { backoffMs } from "../../platform/backoff.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
 import { fieldOf, isSameContent, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
+import type { BackgroundReads } from "./background-reads.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
 import type { ReadableOrder } from "./read-snapshot.ts";
@@ -54,16 +55,22 @@ export class FindUnnamed {
   readonly #context: JobContext;
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
+  readonly #background: BackgroundReads;
   readonly #interval: Interval;
   /** The record checked last. */
   #before = FIRST;
   /** By id of the record; monotonic. */
   readonly #waits = new Map<number, Wait>();
 
-  constructor(context: JobContext, rules: OrderRules, reader: OrderReader) {
+  constructor(
+    context: JobContext,
+    rules: OrderRules,
+    { reader, background }: { reader: OrderReader; background: BackgroundReads },
+  ) {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
+    this.#background = background;
     this.#interval = new Interval(context, "unnamed_read", LOOK_EVERY_MS);
   }
 
@@ -71,7 +78,12 @@ export class FindUnnamed {
     const { store, clock, log, isStopping } = this.#context;
     if (!(await this.#interval.begin(signal))) return;
     const reads = new ReadPass(this.#context, this.#reader, { signal });
-    const pass = { reads, left: READS_PER_LOOK, readSince: loadMeta(store, "orders_read") ?? "", signal };
+    const pass = {
+      reads,
+      left: Math.min(READS_PER_LOOK, this.#background.room),
+      readSince: loadMeta(store, "orders_read") ?? "",
+      signal,
+    };
     let found = 0;
     for (let looked = 0; looked < RECORDS_PER_LOOK && pass.left > 0; looked += RECORDS_PER_TURN) {
       const held = loadHeldUnnamed(store, ORDER_KINDS, { before: this.#before, limit: RECORDS_PER_TURN });
@@ -121,7 +133,7 @@ export class FindUnnamed {
     const turn = [...orders.slice(first), ...orders.slice(0, first)].slice(0, IDS_PER_LOOK);
     let isFound = false;
     for (const order of turn) {
-      if (pass.left <= 0) return "none";
+      if (pass.left <= 0 || !(await this.#background.take(1, pass.signal))) return "none";
       pass.left -= 1;
       const outcome = await this.#ask(order, { ...record, held }, pass);
       if (outcome === "ill") return outcome;

@@ -37,6 +37,7 @@ import { deleteQueuedRead, loadQueuedRead, requestRead } from "../../pass/positi
 import { isoTime } from "../../platform/ports.ts";
 import { ORDER_KINDS, type OrderMapping, readTimestampText } from "../../records/order-mapping.ts";
 import { digestWithoutId, fieldOf } from "../../records/same-order.ts";
+import type { BackgroundReads } from "./background-reads.ts";
 import { FindUnnamed } from "./find-unnamed.ts";
 import type { OrderAnswer, OrderReader, Refreshed } from "./read-order.ts";
 import { ReadPass } from "./read-pass.ts";
@@ -63,6 +64,7 @@ export class HeldRecords {
   readonly #rules: OrderRules;
   readonly #reader: OrderReader;
   readonly #looks: RepeatedReads;
+  readonly #background: BackgroundReads;
   readonly #unnamed: FindUnnamed;
   readonly #interval: Interval;
   /** The last records checked: the next check continues with older ones. */
@@ -72,13 +74,14 @@ export class HeldRecords {
   constructor(
     context: JobContext,
     rules: OrderRules,
-    { reader, looks }: { reader: OrderReader; looks: RepeatedReads },
+    { reader, looks, background }: { reader: OrderReader; looks: RepeatedReads; background: BackgroundReads },
   ) {
     this.#context = context;
     this.#rules = rules;
     this.#reader = reader;
     this.#looks = looks;
-    this.#unnamed = new FindUnnamed(context, rules, reader);
+    this.#background = background;
+    this.#unnamed = new FindUnnamed(context, rules, { reader, background });
     this.#interval = new Interval(context, "held_read", LOOK_EVERY_MS);
   }
 
@@ -96,8 +99,10 @@ export class HeldRecords {
 
   async #readSome(signal: AbortSignal): Promise<void> {
     const { store, isStopping } = this.#context;
-    const held = loadHeldOrders(store, ORDER_KINDS, { before: this.#before.named, limit: READS_PER_LOOK });
-    this.#before.named = held.length < READS_PER_LOOK ? FIRST : (held.at(-1)?.id ?? FIRST);
+    const limit = Math.min(READS_PER_LOOK, this.#background.room);
+    if (limit === 0) return;
+    const held = loadHeldOrders(store, ORDER_KINDS, { before: this.#before.named, limit });
+    this.#before.named = held.length < limit ? FIRST : (held.at(-1)?.id ?? FIRST);
     const pass = new ReadPass(this.#context, this.#reader, { signal });
     // Several kinds of records of one order may be held.
     const serviceIds = new Map(held.map(({ reference, serviceId }) => [readOrderId(reference), serviceId]));
@@ -105,6 +110,7 @@ export class HeldRecords {
       if (isStopping()) return;
       // A queued read has its own schedule.
       if (orderId === undefined || loadQueuedRead(store, orderId) !== undefined) continue;
+      if (!(await this.#background.take(1, signal))) return;
       if (!(await this.#readOne({ orderId, serviceId: serviceId ?? orderId }, pass, signal))) return;
     }
   }

@@ -33,6 +33,7 @@ import { isoTime } from "../../platform/ports.ts";
 import type { FollowRules } from "../pages/follow.ts";
 import { isOfFuture } from "../times/latest-time.ts";
 import { AskingRecord } from "./asking-record.ts";
+import { BackgroundReads } from "./background-reads.ts";
 import { HeldRecords } from "./held-records.ts";
 import { type ListedChange, type Listing, LookInUpdates } from "./look-in-updates.ts";
 import { MISSING_FOR_MS, noteMissing } from "./missing-orders.ts";
@@ -89,6 +90,7 @@ export class ReadOrders {
   readonly #held: HeldRecords;
   readonly #looks: RepeatedReads;
   readonly #turns = new ReadTurns();
+  readonly #background: BackgroundReads;
   readonly #rules: OrderRules;
   readonly #follow: FollowRules;
   /** Number of orders that had changed although no record announced their read. */
@@ -102,7 +104,9 @@ export class ReadOrders {
     this.#asking = new AskingRecord(context, rules, this.#reader);
     this.#queue = new ReadQueue(context, rules);
     this.#looks = new RepeatedReads(context, this.#reader);
-    this.#held = new HeldRecords(context, rules, { reader: this.#reader, looks: this.#looks });
+    this.#background = new BackgroundReads(context);
+    const parts = { reader: this.#reader, looks: this.#looks, background: this.#background };
+    this.#held = new HeldRecords(context, rules, parts);
   }
 
   /**
@@ -128,16 +132,21 @@ export class ReadOrders {
       if (isListed && pass.reads.isRefused(error)) await this.#queue.takeCancellations(signal);
       throw error;
     }
-    return this.#context.isStopping() ? 0 : countDueReads(this.#context.store, this.#now());
+    if (this.#context.isStopping()) return 0;
+    return countDueReads(this.#context.store, this.#now(), { hasBackground: this.#background.room > 0 });
   }
 
   async #readDue(pass: Pass): Promise<void> {
     const { store } = this.#context;
-    const range = { at: this.#now(), limit: READS_PER_PASS };
+    const background = Math.min(READS_PER_PASS, this.#background.room);
+    const range = { at: this.#now(), limit: READS_PER_PASS, background };
     const urgent = loadDueReads(store, { ...range, isUrgentFirst: true });
     const oldest = loadDueReads(store, { ...range, isUrgentFirst: false });
+    let left = urgent.filter(({ isBackground }) => isBackground === 1).length;
     for (const queued of this.#turns.inTurns({ urgent, oldest })) {
       if (this.#context.isStopping()) return;
+      if (queued.isBackground === 1 && !(await this.#background.take(Math.max(left, 1), pass.signal))) continue;
+      left -= queued.isBackground;
       if (await this.#readOne(queued, pass)) continue;
       await this.#putAside(pass, "ill");
       throw asFailure(pass.reads.trouble);
