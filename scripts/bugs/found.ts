@@ -2404,4 +2404,38 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "findReadsBehind", does: "void queuedReads; void nowMs; void READS_BEHIND_MS; return undefined;" },
     "src/health/conditions.ts",
   ),
+  tested(
+    "test/updates/background-reads.test.ts",
+    "a long wait that all were asked for limits no reads in the background",
+    {
+      in: "hold",
+      find: "if (isLongWait(plan)) noteLongWait(store, now);",
+      replace: "void [isLongWait, noteLongWait];",
+    },
+    "src/daemon/gate.ts",
+  ),
+  tested(
+    "test/updates/background-reads.test.ts",
+    "a read that a status waits for is made when there is room for reads in the background",
+    { find: "SELECT lower(order_id) FROM status_requests", replace: "SELECT order_id FROM status_requests" },
+    "src/pass/position-rows.ts",
+  ),
+  tested(
+    "test/updates/background-reads.test.ts",
+    "a comparison that may read no more orders for now counts as finished",
+    { in: "#compareSome", find: "if (pass.isOut) break;", replace: "if (pass.isOut) return true;" },
+    "src/reconcile/reconcile.ts",
+  ),
+  tested(
+    "test/updates/plan-read-budget.test.ts",
+    "reads in the background are made at the beginning of each hour",
+    { in: "roomOf", find: "(part * limit.perHour) / SLOTS_PER_HOUR", replace: "part * limit.perHour" },
+    "src/updates/reads/plan-read-budget.ts",
+  ),
+  tested(
+    "test/updates/plan-read-budget.test.ts",
+    "a quota that stays is tried every day",
+    { in: "planAfterWait", find: "Math.min(2 * limit.days, DAYS_MAX)", replace: "Math.min(limit.days, DAYS_MAX)" },
+    "src/updates/reads/plan-read-budget.ts",
+  ),
 ];

@@ -22,6 +22,7 @@ import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { loadNotices } from "../pass/notices.ts";
+import { loadReadsPerHour } from "../updates/reads/read-budget-rows.ts";
 import { loadLearned, UNLISTED, type UnlistedChanges, WIDE_FAILURE } from "../updates/times/learned-rows.ts";
 import type { Facts } from "./facts.ts";
 import { CHANNELS, PAGE_SILENCE } from "./health-rows.ts";
@@ -107,11 +108,13 @@ const QUEUED_READS = (query: Query) => {
     .prepare();
 };
 
-/** Since when each read is due, oldest first, and the last failure of the oldest. */
+/** Since when each read is due, oldest first, and the last failure of the oldest, or that few reads are made. */
 function loadQueuedReads(store: Store): NonNullable<Facts["queuedReads"]> {
   const rows = store.prepared(QUEUED_READS).all();
   const untried = rows.filter(({ dueAt }) => dueAt === null).map(({ since }) => since);
-  return { times: rows.map(({ since }) => since), untried, why: store.messageOf(rows[0]?.why ?? null) };
+  const perHour = loadReadsPerHour(store);
+  const why = store.messageOf(rows[0]?.why ?? null) ?? (perHour === undefined ? null : m.updates.fewReads({ perHour }));
+  return { times: rows.map(({ since }) => since), untried, why };
 }
 
 /** Open requests that were sent before: when each was first sent, oldest first. */

@@ -3,14 +3,14 @@ import { requestRead } from "../../src/pass/position-rows.ts";
 import { isoTime } from "../../src/platform/ports.ts";
 import { loadReconcileState } from "../../src/reconcile/reconcile-rows.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
-import { loadReadsPerHour } from "../../src/updates/reads/background-reads.ts";
+import { loadReadsPerHour } from "../../src/updates/reads/read-budget-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
-import { itWhole } from "../support/whole.ts";
+import { itWhole, size } from "../support/whole.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const ORDERS = 700;
+const ORDERS = 650;
 const PER_HOUR = 600;
 /** What is due takes three passes at most: a record is stored, its order is read, a hold of a minute ends. */
 const SOON_MINUTES = 3;
@@ -45,8 +45,14 @@ class Shop {
     return this.test.sandbox.ledger.entries.filter(({ at, status }) => status === 429 && at >= since).length;
   }
 
-  async minute(): Promise<void> {
+  async minute(runs = (test: Followed) => this.#runAll(test)): Promise<void> {
     const { test } = this;
+    await runs(test);
+    test.clock.advance(MINUTE_MS - (test.clock.nowMs() % MINUTE_MS) + 7);
+    this.#settle();
+  }
+
+  async #runAll(test: Followed): Promise<void> {
     for (const job of ["orders", "updates", "statuses", "stocks"] as const) await test.run(job);
     if (test.clock.nowMs() >= this.#compareAtMs) {
       const result = await test.run("reconcile");
@@ -54,8 +60,6 @@ class Shop {
       const isOver = result.outcome === "done" || result.outcome === "idle";
       this.#compareAtMs = test.clock.nowMs() + (inMs ?? (isOver ? 24 * HOUR_MS : MINUTE_MS));
     }
-    test.clock.advance(MINUTE_MS - (test.clock.nowMs() % MINUTE_MS) + 7);
-    this.#settle();
   }
 
   /** A cancellation, an article that is sold out, a status and a new order. */
@@ -101,12 +105,17 @@ async function startWithQuota(): Promise<Shop> {
 }
 
 /** Hours of trade: four things become due every twenty minutes. */
-async function trade(shop: Shop, hours: number, { isRestarting = false } = {}): Promise<void> {
+async function trade(shop: Shop, hours: number, runs?: (test: Followed) => Promise<void>): Promise<void> {
   for (let minute = 0; minute < hours * 60; minute++) {
     if (minute % 20 === 5) shop.trade();
-    if (isRestarting) await shop.test.restart();
-    await shop.minute();
+    await shop.minute(runs);
   }
+}
+
+/** `sync` from cron, with all that is due beside its jobs. */
+async function syncAlone({ restart, bridge }: Followed): Promise<void> {
+  await bridge.sync(["orders", "updates", "statuses", "stocks"], () => {}, { hasUpkeep: true });
+  await restart();
 }
 
 function requestReads({ test }: Shop): void {
@@ -127,7 +136,7 @@ describe("a service that grants so many requests an hour, and asks all to wait f
     expect(loadReadsPerHour(store)).toBeLessThanOrEqual(PER_HOUR / 2);
     expect(loadReconcileState(store)).toMatchObject({ round: { phase: "open" }, finishedAt: null });
     shop.late.length = 0;
-    await trade(shop, 3);
+    await trade(shop, size(1, 3));
     expect(shop.refusedSince(began + 1)).toBe(0);
     expect(shop.late).toEqual([]);
     // It has gone on where it was.
@@ -135,6 +144,18 @@ describe("a service that grants so many requests an hour, and asks all to wait f
     const read = shop.test.sandbox.ledger.ofKind("snapshot").filter(({ status }) => status === 200);
     expect(new Set(read.map(({ path }) => path)).size).toBeGreaterThanOrEqual(ORDERS);
     expect(read.length).toBeLessThan(1.2 * ORDERS);
+  });
+
+  itWhole("is asked for what is due where each pass is a process of its own", async () => {
+    const shop = await startWithQuota();
+    const began = shop.hour;
+    await trade(shop, 1, syncAlone);
+    expect(shop.refusedSince(began)).toBeGreaterThan(0);
+    shop.late.length = 0;
+    await trade(shop, 2, syncAlone);
+    expect(shop.refusedSince(began + 1)).toBe(0);
+    expect(shop.late).toEqual([]);
+    expect(loadReconcileState(shop.test.bridge.store)).toMatchObject({ round: null, finishedAt: expect.any(String) });
   });
 
   itWhole("is asked for what is due while reads of many orders are queued", async () => {

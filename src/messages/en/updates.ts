@@ -46,6 +46,8 @@ export const updates = {
     `The answer of GET /orders/${orderId} is another order than the one stored under this id.`,
   snapshotUnusable: "its snapshot could not be used",
   unknownOrder: ({ status }: { status: number }) => `the service does not know this order (${status})`,
+  fewReads: ({ perHour }: { perHour: number }) =>
+    `the service asks to wait for long once it was sent many requests, so orders that no cancellation or new status names are read one after another, ${perHour} an hour`,
   otherStatus: ({ orderId }: { orderId: string }) =>
     `The answer of GET /orders/${orderId} has another status than the change of the same time.`,
   answerQuarantined: ({ orderId }: { orderId: string }) =>

@@ -4,25 +4,18 @@
  * made; a crash in between loses these.
  */
 
-import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
-import { nextRoomMs, planAfterWait, planTaking, type ReadBudget, roomOf } from "./plan-read-budget.ts";
-
-const BUDGET = new MetaValue<ReadBudget>("read_budget", { reads: [] });
+import { nextRoomMs, planAfterWait, planTaking, roomOf } from "./plan-read-budget.ts";
+import { READ_BUDGET } from "./read-budget-rows.ts";
 
 /** So few that those which are taken and not made hardly count, and so many that writing them costs little. */
 const READS_PER_WRITE = 10;
 
 /** The service has asked all to wait for long. To be called inside the transaction that saves the hold. */
 export function noteLongWait(store: Store, nowMs: number): void {
-  BUDGET.save(store, planAfterWait(BUDGET.load(store), nowMs));
-}
-
-/** Orders that are read in the background in an hour; undefined where there is no limit. */
-export function loadReadsPerHour(store: Store): number | undefined {
-  return BUDGET.load(store).limit?.perHour;
+  READ_BUDGET.save(store, planAfterWait(READ_BUDGET.load(store), nowMs));
 }
 
 type Context = Pick<JobContext, "store" | "clock" | "log">;
@@ -42,7 +35,7 @@ export class BackgroundReads {
   /** How many may be made now. */
   get room(): number {
     const { store, clock } = this.#context;
-    return this.#left + roomOf(BUDGET.load(store), clock.nowMs(), this.#part);
+    return this.#left + roomOf(READ_BUDGET.load(store), clock.nowMs(), this.#part);
   }
 
   /** Milliseconds until there is more room. */
@@ -65,12 +58,12 @@ export class BackgroundReads {
     const { store, clock } = this.#context;
     if (this.room === 0) return 0;
     return await commit(this.#context, signal, () => {
-      const planned = planTaking(BUDGET.load(store), {
+      const planned = planTaking(READ_BUDGET.load(store), {
         wanted,
         nowMs: clock.nowMs(),
         part: this.#part,
       });
-      BUDGET.save(store, planned.budget);
+      READ_BUDGET.save(store, planned.budget);
       return planned.taken;
     });
   }
