@@ -22,8 +22,13 @@ import { describeFenced, loadMirrorFacts } from "../mirror/mirror-state.ts";
 import { loadHolds } from "../pass/hold-rows.ts";
 import { AREA_FLOWS } from "../pass/job-names.ts";
 import { loadNotices } from "../pass/notices.ts";
-import { loadReadsPerHour } from "../updates/reads/read-budget-rows.ts";
-import { loadLearned, UNLISTED, type UnlistedChanges, WIDE_FAILURE } from "../updates/times/learned-rows.ts";
+import {
+  loadLearned,
+  loadReadsPerHour,
+  UNLISTED,
+  type UnlistedChanges,
+  WIDE_FAILURE,
+} from "../updates/times/learned-rows.ts";
 import type { Facts } from "./facts.ts";
 import { CHANNELS, PAGE_SILENCE } from "./health-rows.ts";
 

@@ -3,7 +3,7 @@ import { requestRead } from "../../src/pass/position-rows.ts";
 import { isoTime } from "../../src/platform/ports.ts";
 import { loadReconcileState } from "../../src/reconcile/reconcile-rows.ts";
 import { importKey } from "../../src/sandbox/imports.ts";
-import { loadReadsPerHour } from "../../src/updates/reads/read-budget-rows.ts";
+import { loadReadsPerHour } from "../../src/updates/times/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { itWhole, size } from "../support/whole.ts";

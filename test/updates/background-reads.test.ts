@@ -3,7 +3,7 @@ import { loadFacts } from "../../src/health/fact-rows.ts";
 import { requestRead } from "../../src/pass/position-rows.ts";
 import { isoTime } from "../../src/platform/ports.ts";
 import { loadReconcileState } from "../../src/reconcile/reconcile-rows.ts";
-import { loadReadsPerHour, READ_BUDGET } from "../../src/updates/reads/read-budget-rows.ts";
+import { loadReadsPerHour, READ_BUDGET } from "../../src/updates/times/learned-rows.ts";
 import { type Followed, startFollowed } from "../support/followed.ts";
 import { STATUS_PATH } from "../support/statuses.ts";
 import { inWhole, itSome, itWhole } from "../support/whole.ts";

@@ -7,8 +7,8 @@
 import type { Store } from "../../database/store.ts";
 import { commit } from "../../pass/commit.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { READ_BUDGET } from "../times/learned-rows.ts";
 import { nextRoomMs, planAfterWait, planTaking, roomOf } from "./plan-read-budget.ts";
-import { READ_BUDGET } from "./read-budget-rows.ts";
 
 /** So few that those which are taken and not made hardly count, and so many that writing them costs little. */
 const READS_PER_WRITE = 10;

@@ -1,6 +1,7 @@
 import { MetaValue } from "../../database/meta.ts";
 import type { Store } from "../../database/store.ts";
 import { LearnedTopic } from "../../pass/learned-rows.ts";
+import type { ReadBudget } from "../reads/plan-read-budget.ts";
 import type { SetBack } from "../reads/plan-set-back.ts";
 import type { Learned } from "./learn-form.ts";
 
@@ -80,3 +81,11 @@ export interface WideFailure {
 
 /** To be deleted when one succeeds. */
 export const WIDE_FAILURE = new MetaValue<WideFailure | undefined>("wide_failed");
+
+/** How many orders are read in the background. */
+export const READ_BUDGET = new MetaValue<ReadBudget>("read_budget", { reads: [] });
+
+/** Of them those in an hour; undefined where there is no limit. */
+export function loadReadsPerHour(store: Store): number | undefined {
+  return READ_BUDGET.load(store).limit?.perHour;
+}
