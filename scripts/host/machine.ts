@@ -119,10 +119,12 @@ export class Machine {
   }
 
   /** Waits until something is so; throws with the words after a time that is never reached when all is well. */
-  async until(words: string, isSo: () => boolean, withinMs = BOOTS_WITHIN_MS): Promise<number> {
+  async until(words: string | (() => string), isSo: () => boolean, withinMs = BOOTS_WITHIN_MS): Promise<number> {
     const startedMs = performance.now();
     while (!isSo()) {
-      if (performance.now() - startedMs > withinMs) throw new Error(`not within ${withinMs / 1000} s: ${words}`);
+      if (performance.now() - startedMs > withinMs) {
+        throw new Error(`not within ${withinMs / 1000} s: ${typeof words === "string" ? words : words()}`);
+      }
       await sleep(LOOK_MS);
     }
     return performance.now() - startedMs;

@@ -25,11 +25,12 @@ function ask(trial: Trial, url: string, options = ""): string {
 }
 
 async function untilStatus(trial: Trial, is: (text: string) => boolean, words: string): Promise<number> {
-  return await trial.machine.until(
-    words,
-    () => is(trial.machine.run("erp-bridge status").out),
-    LOOKS_WITHIN_MS + AT_ONCE_MS,
-  );
+  let text = "";
+  const isSo = (): boolean => {
+    text = trial.machine.run("erp-bridge status").out;
+    return is(text);
+  };
+  return await trial.machine.until(() => `${words}; status says:\n${text}`, isSo, LOOKS_WITHIN_MS + AT_ONCE_MS);
 }
 
 async function checkNewSecret(trial: Trial): Promise<void> {

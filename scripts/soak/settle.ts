@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { LOSS_MS } from "../../src/confirm/plan-loss.ts";
 
-/** Twice as long as any flow waits between two tries after failures that end by themselves. */
-const STUCK_AFTER_MS = 600_000;
+/**
+ * Twice as long as any flow waits between two tries after failures that end by themselves, behind the longest wait of all: a confirm that was
+ * answered unreadably, while an answer with orders was lost, is repeated an hour after that.
+ */
+const STUCK_AFTER_MS = LOSS_MS + 600_000;
 const LOOK_EVERY_MS = 250;
 
 /**
