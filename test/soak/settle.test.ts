@@ -24,10 +24,10 @@ it("waits for as long as less is left", async () => {
   expect(await settle({ from: 20, everyMinutes: 9 })).toEqual({ left: [], minutes: 180 });
 });
 
-it("gives what stands still for ten minutes", async () => {
+it("gives what stands still for longer than a confirm waits after a lost answer", async () => {
   expect(await settle({ from: 5, everyMinutes: 1, rest: 2 })).toEqual({
     left: ["2 orders are owed a read"],
-    minutes: 13,
+    minutes: 73,
   });
 });
 
