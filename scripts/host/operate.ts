@@ -9,6 +9,7 @@ const PAGE = "http://127.0.0.1:9469";
 /** Probes of refused credentials are five minutes apart: what is quicker did not wait for one. */
 const AT_ONCE_MS = 30_000;
 const LOOKS_WITHIN_MS = 20_000;
+const PASS_WITHIN_MS = 150_000;
 const AHEAD_MS = 10 * 60_000;
 
 /** What an operator does with a running service, and what the program says of a machine that is not as it should be. */
@@ -24,13 +25,18 @@ function ask(trial: Trial, url: string, options = ""): string {
   return trial.machine.must("/usr/lib/erp-bridge/node -", program);
 }
 
-async function untilStatus(trial: Trial, is: (text: string) => boolean, words: string): Promise<number> {
+async function untilStatus(
+  trial: Trial,
+  is: (text: string) => boolean,
+  words: string,
+  withinMs = LOOKS_WITHIN_MS + AT_ONCE_MS,
+): Promise<number> {
   let text = "";
   const isSo = (): boolean => {
     text = trial.machine.run("erp-bridge status").out;
     return is(text);
   };
-  return await trial.machine.until(() => `${words}; status says:\n${text}`, isSo, LOOKS_WITHIN_MS + AT_ONCE_MS);
+  return await trial.machine.until(() => `${words}; status says:\n${text}`, isSo, withinMs);
 }
 
 async function checkNewSecret(trial: Trial): Promise<void> {
@@ -51,7 +57,8 @@ async function checkNewSecret(trial: Trial): Promise<void> {
   await trial.check(
     "a new secret: status names it and the way, and a reload fails instead of reading the old copy",
     async () => {
-      machine.must(`printf 'changed-for-main\\n' >${SECRET}`);
+      // A reload copies the secret again with systemd 252, and what is written within a second of the copy is not newer.
+      machine.must(`sleep 2; printf 'changed-for-main\\n' >${SECRET}`);
       const pid = machine.mainPid(UNIT);
       equal(machine.run(`systemctl reload ${UNIT}`).code, 1);
       await trial.untilSaid(UNIT, "was written after systemd handed the Client Secret over");
@@ -77,6 +84,8 @@ async function checkNewSecret(trial: Trial): Promise<void> {
       trial,
       (text) => !text.includes(replaced) && !text.includes("credentials"),
       "status is well again",
+      // A refusal stands there until the flow's first pass has ended, which reads many orders at a service made anew.
+      PASS_WITHIN_MS,
     );
     machine.must(`systemctl reload ${UNIT}`);
     changeSandbox("changed-for-main", "secret-of-main");

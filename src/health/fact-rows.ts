@@ -29,7 +29,8 @@ import {
   type UnlistedChanges,
   WIDE_FAILURE,
 } from "../updates/times/learned-rows.ts";
-import type { Facts } from "./facts.ts";
+import { isHeldBy } from "./conditions.ts";
+import type { Facts, FlowFacts } from "./facts.ts";
 import { CHANNELS, PAGE_SILENCE } from "./health-rows.ts";
 
 /** Longer lists are counted up to this number. */
@@ -257,6 +258,12 @@ function loadChanged(store: Store): string {
   return changed;
 }
 
+/** What a flow said about a hold, with its next try, is no longer true once the hold has ended, although no pass has followed. */
+function withoutEndedHold(flow: FlowFacts, holds: Facts["holds"]): FlowFacts {
+  if (flow.errorCode !== "held" || holds.some((hold) => isHeldBy(hold, flow.flow))) return flow;
+  return { ...flow, errorCode: null, error: m.pass.holdEnded };
+}
+
 /** A hold of something that is switched off stops nothing, and no command ends it. */
 function isOff({ area }: { area: string }, flows: Facts["flows"]): boolean {
   const names: readonly string[] = Object.hasOwn(AREA_FLOWS, area) ? AREA_FLOWS[area as "orders"] : [area];
@@ -319,15 +326,14 @@ export function loadFacts(store: Store): Facts {
     }
   };
   const count = (sql: string) => read(() => countSince(store, sql), NONE);
-  const flows = read(() => loadFlows(store), []);
+  const allHolds = read(() => loadHolds(store), []);
+  const flows = read(() => loadFlows(store), []).map((flow) => withoutEndedHold(flow, allHolds));
   const unread = count(UNREAD);
   const unshown = count(UNSHOWN);
   return {
     ...(changed === "" ? {} : { changed }),
     flows,
-    holds: read(() => loadHolds(store), []).flatMap(({ nextProbeAt: _, ...hold }) =>
-      isOff(hold, flows) ? [] : [hold],
-    ),
+    holds: allHolds.flatMap(({ nextProbeAt: _, ...hold }) => (isOff(hold, flows) ? [] : [hold])),
     lastOrderAt: read(() => loadLastOrderAt(store), null),
     orders: read(() => onlyValue<number>(store, "SELECT coalesce(max(order_key), 0) FROM orders"), 0),
     unread: unread.count,

@@ -5,6 +5,8 @@ import { loadConditions, replaceConditions } from "../../src/health/health-rows.
 import { SaveConditions } from "../../src/health/save-conditions.ts";
 import { describeFreshness } from "../../src/health/status.ts";
 import type { Watched } from "../../src/health/watched.ts";
+import { render } from "../../src/messages/message.ts";
+import { deleteHoldsFor } from "../../src/pass/hold-rows.ts";
 import type { JobContext } from "../../src/pass/job.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { itWhole } from "../support/whole.ts";
@@ -84,6 +86,30 @@ describe("the table conditions", () => {
     store.write(() => replaceConditions(store, [held]));
     expect(sentenceOf(t, "updates")).toMatch(/^Orders held\. /);
     expect(sentenceOf(t, "stocks")).not.toContain("held");
+  });
+});
+
+describe("a flow that a hold has stopped", () => {
+  it("says nothing of the hold once that has ended, before its next pass as well", async () => {
+    const t = await startTestBridge();
+    const { store } = t.bridge;
+    t.sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: { kind: "status", status: 401 } });
+    await t.run("orders");
+    await t.run("updates");
+    const updates = () => {
+      const { flows, holds } = loadFacts(store);
+      const { errorCode, error } = flows.find(({ flow }) => flow === "updates") ?? {};
+      return { holds: holds.length, errorCode, error: error == null ? null : render("en", error) };
+    };
+    expect(updates()).toMatchObject({
+      ...{ holds: 1, errorCode: "held" },
+      error: expect.stringContaining("next try") as string,
+    });
+    store.write(() => deleteHoldsFor(store, "credentials"));
+    expect(updates()).toEqual({
+      ...{ holds: 0, errorCode: null },
+      error: "the hold that stopped it has ended; the next pass is to come",
+    });
   });
 });
 

@@ -13,6 +13,7 @@ export const pass = {
   asksToWait: ({ what }: { what: Said }) => `the service asks to wait (${what})`,
   notReached: ({ what }: { what: Said }) => `the service cannot be reached (${what})`,
   outOfOrder: ({ what }: { what: Said }) => `the service is out of order (${what})`,
+  holdEnded: "the hold that stopped it has ended; the next pass is to come",
   causePutRight: "that its cause was corrected",
   ordersCompared: "that the orders on the site were compared with the database",
   ordersLookedFor: "that what may be missing was looked for",

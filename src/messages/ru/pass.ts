@@ -13,6 +13,7 @@ export const pass = {
   asksToWait: ({ what }) => `сервис просит подождать (${what})`,
   notReached: ({ what }) => `нет связи с сервисом (${what})`,
   outOfOrder: ({ what }) => `сервис неисправен (${what})`,
+  holdEnded: "остановка снята, следующий обмен впереди",
   causePutRight: "причина устранена",
   ordersCompared: "заказы на сайте сверены с базой",
   ordersLookedFor: "поиск того, чего может не хватать, проведён",
