@@ -81,11 +81,18 @@ export function equal(actual: unknown, expected: unknown): true {
   return true;
 }
 
+const SANDBOX = "/usr/local/bin/sandbox-for-trial";
+/** Other orders and batches after each start, as at a service that goes on while this machine is away. */
+const START_SANDBOX = `now=$(date +%s)
+switches=$(mktemp)
+echo "{\\"batchesBefore\\": $now}" >$switches
+exec /usr/bin/erp-bridge sandbox --seed $now --switches $switches "$@"
+`;
+
 /** A mock service inside the machine, from the package itself, that starts with the machine. */
 export function addSandbox(machine: Machine, name: string, port: number, rate: number): void {
-  // Other orders after each start, as at a service that goes on while this machine is away.
-  const program = `/usr/bin/erp-bridge sandbox --port ${port} --rate ${rate} --seed $(date +%%s)`;
-  const command = `/bin/sh -c 'exec ${program} --client-id ${name} --client-secret secret-of-${name}'`;
+  machine.write(SANDBOX, START_SANDBOX);
+  const command = `/bin/sh ${SANDBOX} --port ${port} --rate ${rate} --client-id ${name} --client-secret secret-of-${name}`;
   machine.write(
     `/etc/systemd/system/sandbox-${name}.service`,
     `[Service]\nExecStart=${command}\nUser=nobody\n[Install]\nWantedBy=multi-user.target\n`,

@@ -261,7 +261,10 @@ export class HandOuts {
 
   private nextName(): string | null {
     const { options } = this.site;
-    return batchIdLiteral(this.names, options.shape.batch.length === 0 ? "none" : options.batchIdKind);
+    return batchIdLiteral(
+      options.batchesBefore + this.names,
+      options.shape.batch.length === 0 ? "none" : options.batchIdKind,
+    );
   }
 
   private servedRecords(served: readonly StoredOrder[], { formedAtMs }: Pick<Batch, "formedAtMs">): ServedRecord[] {

@@ -213,6 +213,8 @@ const OPTIONS = group({
   batchSize: whole(1).default(100),
   /** The form of batch ids; `constant`: all batches have the same, and its confirm covers all that were delivered. */
   batchIdKind: z.enum(["string", "number", "huge-number", "constant", "none"]).default("string"),
+  /** So many batches were numbered before the sandbox began, as at a service that goes on. */
+  batchesBefore: whole(0).default(0),
   /** The number of orders of the previous batch that each new batch repeats. */
   batchOverlap: whole(0).default(0),
   /** Whether a batch contains its first order twice, the second time in its former version. */

@@ -169,6 +169,13 @@ describe("hand-outs", () => {
     expect(sandbox.ledger.effects("confirmed")).toMatchObject([{ batchIds: [literal] }]);
   });
 
+  it("numbers batches as a service does that has gone on for long", async () => {
+    const { sandbox } = await withOrders(1, { batchesBefore: 40 });
+    expect((await get(sandbox)).text).toContain('"batch_id":"batch-41",');
+    expect((await post(sandbox, CONFIRM, { batch_id: "batch-1" })).status).toBe(404);
+    expect((await post(sandbox, CONFIRM, { batch_id: "batch-41" })).status).toBe(200);
+  });
+
   it("confirms order by order, and serves what is left again", async () => {
     const { sandbox, ids, idsOf } = await withOrders(2, { confirmForm: "order_ids" });
     await get(sandbox);
