@@ -1,3 +1,4 @@
+import { CUT } from "../platform/secrets.ts";
 import type { Slices } from "./slices.ts";
 
 /** Bytes searched per slice. A slice takes milliseconds, or tens of milliseconds where every character is escaped. */
@@ -17,6 +18,25 @@ export function* withoutSecretsInSlices(body: Buffer, hideSecrets: (text: string
   }
   return body;
 }
+
+/** A beginning of a secret, in any encoding, is no longer than this. */
+const END_BYTES = 4 * 1024;
+
+/**
+ * Removes the beginning of a secret that the answer ends with: a service that cuts what it sends may cut it there, and no whole secret is found.
+ * Complete JSON ends with no such thing, and `body` itself is returned.
+ */
+export function withoutCutSecret(body: Buffer, hideSecrets: (text: string) => string): Buffer {
+  const last = body.at(-1) ?? 0;
+  if (last === CLOSING_BRACE || last === CLOSING_BRACKET) return body;
+  const from = characterStart(body, Math.max(0, body.length - END_BYTES));
+  const end = body.toString("utf8", from);
+  const shown = hideSecrets(`${end}${CUT}`).slice(0, -CUT.length);
+  return shown === end ? body : Buffer.concat([body.subarray(0, from), Buffer.from(shown)]);
+}
+
+const CLOSING_BRACE = 0x7d;
+const CLOSING_BRACKET = 0x5d;
 
 function* hide(body: Buffer, hideSecrets: (text: string) => string): Slices<Buffer> {
   const parts: Buffer[] = [];

@@ -155,7 +155,7 @@ function lastAtMost(numbers: readonly number[], limit: number): number {
 }
 
 /** Ends a preview that was cut, perhaps in the middle of a secret. */
-const CUT = "…";
+export const CUT = "…";
 /** An encoded character that was cut in the middle. */
 const CUT_CHARACTER = /(?:%[0-9a-f]?|\\(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?\w{0,7})$/i;
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { withoutCutSecret } from "../answers/hide-in-body.ts";
 import type { AnswerLimits } from "../answers/scan-json.ts";
 import { looksLikeHtml } from "../answers/web-page.ts";
 import { shortWords } from "../messages/inert-text.ts";
@@ -294,7 +295,7 @@ export class ServiceClient {
     else {
       const preview = await readPreview(response.body);
       const readable = charset === undefined ? preview : ((await toUtf8(preview, charset)) ?? preview);
-      throw this.#refusal(request, response, { ...refused, preview: readable });
+      throw this.#refusal(request, response, { ...refused, preview: withoutCutSecret(readable, this.hideSecrets) });
     }
     const encoding = header("content-encoding") ?? "";
     if (!/^(identity)?$/i.test(encoding)) {
@@ -311,11 +312,12 @@ export class ServiceClient {
       const what = max === most ? m.service.answerToPostTooLarge({ max }) : m.service.answerTooLarge({ max });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });
     }
-    const body = charset === undefined ? sent : await toUtf8(sent, charset);
-    if (body === undefined)
+    const readable = charset === undefined ? sent : await toUtf8(sent, charset);
+    if (readable === undefined)
       throw this.#error("answer_unreadable", request, m.service.charset({ charset: shortWords(charset ?? "") }), {
         status: response.statusCode,
       });
+    const body = withoutCutSecret(readable, this.hideSecrets);
     if (request.method !== "GET" && (await holdsTooMuch(body))) {
       const what = m.service.tooManyValues({ valuesMax: ACCEPTANCE_VALUES_MAX });
       throw this.#error("answer_too_large", request, what, { status: response.statusCode });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withoutSecretsInSlices } from "../../src/answers/hide-in-body.ts";
+import { withoutCutSecret, withoutSecretsInSlices } from "../../src/answers/hide-in-body.ts";
 import { atOnce } from "../../src/answers/slices.ts";
 import { secretFilter } from "../../src/platform/secrets.ts";
 import { itWhole } from "../support/whole.ts";
@@ -25,5 +25,16 @@ describe("a secret in a body", () => {
   it("leaves a body without one as it came, to the byte", () => {
     for (const body of [Buffer.alloc(0), Buffer.from("ж".repeat(SLICE)), Buffer.alloc(3 * SLICE, 0xff)])
       expect(atOnce(withoutSecretsInSlices(body, hide))).toBe(body);
+  });
+
+  it("is hidden where the body ends inside it, and nothing else", () => {
+    const end = (text: string) => withoutCutSecret(Buffer.from(text), hide).toString("utf8");
+    for (const before of ['{"by":{"', "ж".repeat(5_000), "x".repeat(4_095), ""])
+      for (let length = 4; length <= SECRET.length; length++)
+        expect(end(before + SECRET.slice(0, length))).toBe(`${before}***`);
+    for (const text of ["", "OK", "s3c", "accepted s3cr3t!", `{"by":"${SECRET.slice(0, 9)}"}`, "[1]", "a…"])
+      expect(end(text)).toBe(text);
+    const whole = Buffer.alloc(9_000, 0xff);
+    expect(withoutCutSecret(whole, hide)).toBe(whole);
   });
 });

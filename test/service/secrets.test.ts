@@ -45,6 +45,23 @@ describe("the secret", () => {
     }
   });
 
+  it.each([
+    ["JSON", (echo: string) => `{"by":{"${echo}`],
+    ["a page", (echo: string) => `<html><p>You are ${echo}`],
+    ["words", (echo: string) => `not allowed: ${echo}`],
+  ])("is in no error of a service that breaks off inside it: %s", async (_name, body) => {
+    for (const form of FORMS)
+      for (const status of [200, 429, 500]) {
+        const url = await serve((_request, response) => {
+          response.writeHead(status, { "content-type": "application/json" });
+          response.end(body(form.slice(0, -1)));
+        });
+        const client = clientFor(url);
+        const shown = status === 200 ? [await get(client), await post(client)] : [await failureOf(post(client))];
+        for (const each of shown) expectNoSecret(`${JSON.stringify(each)} ${String(each.body)}`);
+      }
+  });
+
   itWhole.each([
     ["a page", (echo: string, padding: number) => `<html>${"p".repeat(padding)}${echo}${"q".repeat(2000)}`],
     ["cut JSON", (echo: string, padding: number) => `{"${"p".repeat(padding)}":"${echo}${"q".repeat(2000)}`],
