@@ -255,6 +255,18 @@ const OF_PERSONS: readonly PlantedBug[] = [
 
 const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
+    "test/service/secrets.test.ts",
+    "the beginning of a secret shown where an answer breaks off inside it",
+    { in: "withoutCutSecret", find: "hideSecrets(`${end}${CUT}`).slice(0, -CUT.length)", replace: "hideSecrets(end)" },
+    "src/answers/hide-in-body.ts",
+  ),
+  tested(
+    "test/database/erp-objects.test.ts",
+    "an index that the ERP dropped taken for a defect where a pass reports it at its end",
+    { in: "explain", find: 'thrown.code === "internal" ? thrown.cause : thrown', replace: "!thrown ? null : thrown" },
+    "src/database/objects/erp-objects.ts",
+  ),
+  tested(
     "test/completeness/completeness.test.ts",
     "a field that says nothing contradicts an empty list",
     { in: "findContradictions", find: "if (!field.says) return false;", replace: "" },

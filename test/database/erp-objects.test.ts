@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ErpObjects } from "../../src/database/objects/erp-objects.ts";
 import { loadFacts } from "../../src/health/fact-rows.ts";
+import { m } from "../../src/messages/messages.ts";
+import { asError, BridgeError } from "../../src/platform/errors.ts";
 import { startTestBridge } from "../support/bridge.ts";
 import { createOrders } from "../support/pull.ts";
 import { itSome, itWhole } from "../support/whole.ts";
@@ -108,6 +110,19 @@ describe("what the ERP has put on the bridge's tables", () => {
     t.erp(`DROP ${sql.includes("TRIGGER") ? "TRIGGER" : "INDEX"} my`);
     expect(await t.run("orders")).toMatchObject({ error: null });
     expect(t.confirmed()).toBe(3);
+  });
+
+  it("is named also where a pass reports it at its end", async () => {
+    const t = await start();
+    const objects = new ErpObjects(t.bridge.store);
+    t.erp("DROP INDEX status_requests_open");
+    const thrown = Object.assign(new Error("no such index: status_requests_open"), { code: "SQLITE_ERROR" });
+    for (const error of [thrown, asError(thrown)])
+      expect(objects.explain(error)).toMatchObject({ code: "database_refused" });
+    expect(String((objects.explain(asError(thrown)) as BridgeError).text)).not.toContain("internal");
+    const own = new BridgeError("internal", m.platform.internal({ message: "a defect" }));
+    expect(objects.explain(own)).toBe(own);
+    expect(asError(objects.explain(asError(new Error("a defect"))))).toMatchObject({ code: "internal" });
   });
 
   itWhole("stands in the status from the next look on, until it is gone", async () => {

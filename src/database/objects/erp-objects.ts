@@ -104,10 +104,11 @@ export class ErpObjects {
 
   /**
    * Returns a `database_refused` that names the ERP's objects, or the missing own ones, where the error may come from
-   * them; any other error unchanged.
+   * them; any other error unchanged. A pass that reports its failure at the end has made an `internal` one of it.
    */
-  explain(error: unknown): unknown {
-    if (error instanceof BridgeError || !/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) return error;
+  explain(thrown: unknown): unknown {
+    const error = thrown instanceof BridgeError && thrown.code === "internal" ? thrown.cause : thrown;
+    if (error instanceof BridgeError || !/^SQLITE_(ERROR|CONSTRAINT)/.test(faultCodeOf(error) ?? "")) return thrown;
     const { objects, own } = this.#lookSafely();
     const words = error instanceof Error ? error.message : String(error);
     const refusal = (text: Message, hint: Message) => new BridgeError("database_refused", text, { hint, cause: error });
@@ -119,7 +120,7 @@ export class ErpObjects {
           : m.database.quoteText({ statements: dropAll(objects) }),
       );
     const names = describeOwn(own);
-    return names === "" ? error : refusal(m.database.ownChanged({ names, words }), m.database.giveBack);
+    return names === "" ? thrown : refusal(m.database.ownChanged({ names, words }), m.database.giveBack);
   }
 
   #lookSafely(): Pick<Look, "objects" | "own"> {
