@@ -50,6 +50,17 @@ const OF_WORDS: readonly PlantedBug[] = [
   ),
   tested(
     "test/daemon/gate.test.ts",
+    "a flow takes every probe where none was made for long after it was due",
+    {
+      in: "isYielding",
+      find: "queue.untilMs ??= nowMs + queue.firstMs",
+      replace:
+        "queue.untilMs ??= Date.parse(hold.nextProbeAt ?? '') + queue.firstMs - this.#context.clock.nowMs() + nowMs",
+    },
+    "src/daemon/probe-queues.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
     "a hold of a clock that was ahead begins anew with each process",
     { in: "admit", find: "await this.#holds.bringBack(areas, signal);", replace: "" },
     "src/daemon/gate.ts",

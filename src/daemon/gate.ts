@@ -284,11 +284,9 @@ export class HoldGate {
     if (windowMs === null || hold.nextProbeAt === null) return "wait";
     const waitMs = this.#holds.waitOf(hold, windowMs);
     const isOwn = this.#holds.own.untilMs(hold, areas) > this.#context.clock.monotonicMs();
-    // Where each pass is a process of its own, the time of day says how long nobody has taken the probe.
-    const dueMs = Math.min(waitMs, Date.parse(hold.nextProbeAt) - this.#context.clock.nowMs());
     const isWaiting = waitMs > 0 || isOwn;
-    if (!isWaiting && !this.#queues.isYielding(hold, areas, dueMs)) return "probe";
-    this.#queues.noteWaiting(hold, areas, dueMs);
+    if (!isWaiting && !this.#queues.isYielding(hold, areas)) return "probe";
+    this.#queues.noteWaiting(hold, areas);
     return isWaiting ? "wait" : "yield";
   }
 }

@@ -20,8 +20,10 @@ const RECALLED_FIRST_MS = 15 * 60_000;
 interface Queue {
   refused: string;
   waiting: Set<string>;
-  /** How long after it is due a probe is left to those that wait. */
+  /** How long a due probe is left to those that wait. */
   firstMs: number;
+  /** Until then, from when the refused flow could have taken it (monotonic). */
+  untilMs?: number;
   /** Another process has left it, and no flow of this one has yielded yet. */
   isRecalled?: boolean;
 }
@@ -37,17 +39,21 @@ export class ProbeQueues {
     this.#context = context;
   }
 
-  /** Whether a flow of these areas leaves the probe to others. `waitMs`: until the probe is due; negative since then. */
-  isYielding(hold: HoldRow, areas: readonly string[], waitMs: number): boolean {
-    const queue = this.#queueOf(hold, waitMs);
-    // The flow that was refused last must not take every probe from flows that may be accepted.
-    if (queue?.refused === flowOf(areas) && queue.waiting.size > 0 && waitMs > -queue.firstMs) return true;
-    return (this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > this.#context.clock.monotonicMs();
+  /** Whether a flow of these areas leaves the probe, which is due, to others. */
+  isYielding(hold: HoldRow, areas: readonly string[]): boolean {
+    const nowMs = this.#context.clock.monotonicMs();
+    const queue = this.#queueOf(hold);
+    // The flow that was refused last must not take every probe from flows that may be accepted. They have their time also where nobody
+    // could take the probe for long after it was due, as on a machine that slept.
+    if (queue?.refused === flowOf(areas)) {
+      queue.untilMs ??= nowMs + queue.firstMs;
+      if (queue.waiting.size > 0 && nowMs < queue.untilMs) return true;
+    }
+    return (this.#othersFirstUntilMs.get(flowKeyOf(hold, areas)) ?? 0) > nowMs;
   }
 
-  /** @param waitMs as for {@link isYielding} */
-  noteWaiting(hold: HoldRow, areas: readonly string[], waitMs: number): void {
-    const queue = this.#queueOf(hold, waitMs);
+  noteWaiting(hold: HoldRow, areas: readonly string[]): void {
+    const queue = this.#queueOf(hold);
     if (queue !== undefined && queue.refused !== flowOf(areas)) queue.waiting.add(flowOf(areas));
   }
 
@@ -83,15 +89,14 @@ export class ProbeQueues {
   }
 
   /** After a start, any other flow of the area may wait that has something to ask. */
-  #queueOf(hold: HoldRow, waitMs: number): Queue | undefined {
+  #queueOf(hold: HoldRow): Queue | undefined {
     const { store } = this.#context;
     const known = this.#queues.get(keyOf(hold));
     const refused = known === undefined && hold.scope === "area" ? loadRefusedProbe(store, hold) : undefined;
     if (refused === undefined) return known;
     const flows = AREA_FLOWS[hold.area as Area] ?? [];
     const waiting = flows.filter((flow) => flow !== refused && flow !== "reconcile" && mayAsk(store, flow));
-    const firstMs = RECALLED_FIRST_MS + Math.max(0, -waitMs);
-    const queue = { refused, waiting: new Set<string>(waiting), firstMs, isRecalled: true };
+    const queue = { refused, waiting: new Set<string>(waiting), firstMs: RECALLED_FIRST_MS, isRecalled: true };
     this.#queues.set(keyOf(hold), queue);
     return queue;
   }

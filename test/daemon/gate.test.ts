@@ -148,9 +148,31 @@ describe("a hold", () => {
     };
     expect(await next(true, 0)).toBe("held");
     expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
-    expect(await next(true, 16 * MINUTE_MS)).toBe("probe");
+    expect(await next(true, 16 * MINUTE_MS)).toBe("held");
+    test.clock.advance(15 * MINUTE_MS);
+    expect(await admit("orders")).toMatchObject({ state: "probe" });
     expect(await next(false, 0)).toBe("probe");
   });
+
+  it.each([0, 61, 1440])(
+    "leaves the next probe to other flows also where it was due %d minutes ago, and for a while",
+    async (lateMin) => {
+      await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+      for (let probes = 0; probes < 2; probes++) {
+        test.clock.advance(5 * MINUTE_MS);
+        expect(await admit("orders")).toMatchObject({ state: "probe" });
+        if (probes > 0) expect(await admit("orders", "updates")).toMatchObject({ state: "held" });
+        await gate.hold(CREDENTIALS, refused, SIGNAL, ["orders"]);
+      }
+      test.clock.advance((5 + lateMin) * MINUTE_MS);
+      expect(await admit("orders")).toMatchObject({ state: "held" });
+      test.clock.jump(-86_400_000);
+      test.clock.advance(5 * MINUTE_MS - 1);
+      expect(await admit("orders")).toMatchObject({ state: "held" });
+      test.clock.advance(1);
+      expect(await admit("orders")).toMatchObject({ state: "probe" });
+    },
+  );
 
   it("leaves no probe to flows that never take it, where each pass is a process of its own", async () => {
     const { store } = test.bridge;
