@@ -143,13 +143,15 @@ function waitsLonger(world: World, request: unknown): boolean {
 
 /**
  * The service has moved the order on at once to the status that it had before, within one unit of its timestamps, or had under a later
- * time than the last one: that looks as the order does at a service that sets statuses later, and the request is repeated after an hour.
+ * time than the last one, or its timestamps name no seconds, so that the move may have been made before the request: that looks as the order does at
+ * a service that sets statuses later, and the request is repeated after an hour.
  */
-function isMovedOnUnshown({ erp, statuses, versions }: World, request: unknown): boolean {
+function isMovedOnUnshown({ erp, forms, statuses, versions }: World, request: unknown): boolean {
   const place = erp.asked.findIndex(({ id }) => id === request);
   const orderId = erp.asked[place]?.orderId;
   if (orderId === undefined || !statuses.hasMovedOn(place + 1)) return false;
-  return versions.isHidden(orderId) || versions.isMisleading(orderId);
+  if (versions.isHidden(orderId) || versions.isMisleading(orderId)) return true;
+  return unitOf(forms) === MINUTE_MS && !versions.isStatusNew(orderId);
 }
 
 /** A log that goes on listing the newer version keeps such an order as it is stored. */

@@ -600,7 +600,7 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
     const ahead = auditor.prepare(AHEAD_OF).pluck().get(row) as number | null;
     if (ahead !== null && isOfLasting(world, what, ahead)) return true;
     // Of a request whose outcome is unknown only the order tells, and the order is no JSON, or what stands for its status is no text.
-    return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId));
+    return versions.odd.has(orderId) && showsNoStatus(service.newestText(orderId), isUnsettled(auditor, row));
   }
   if (what !== ROWS) return false;
   const key = auditor.prepare(ROW_OF).pluck().get(row);
@@ -618,12 +618,20 @@ function isAnsweredLast(auditor: World["auditor"], request: number): boolean {
   return auditor.prepare(sql).pluck().get(request) === 1;
 }
 
-/** Whether the service answers with no text where the status of the order should stand. */
-function showsNoStatus(text: string | undefined): boolean {
+/** Whether the request has left, and it is not known what became of it. */
+function isUnsettled(auditor: World["auditor"], request: string | number): boolean {
+  return auditor.prepare("SELECT state FROM status_requests WHERE id = ?").pluck().get(request) === "sending";
+}
+
+/**
+ * Whether the service answers with no text where the status of the order should stand. A number there, where statuses are words, shows nothing of a
+ * request whose outcome is unknown (`isUnsettled`), and is no status that another one could not be sent after.
+ */
+function showsNoStatus(text: string | undefined, isUnsettled: boolean): boolean {
   if (text === undefined) return false;
   if (isNearJson(text)) return true;
   const { status } = JSON.parse(asJson(text)) as { status?: unknown };
-  return typeof status === "object" && status !== null;
+  return (typeof status === "object" && status !== null) || (isUnsettled && typeof status === "number");
 }
 
 function listDifferent(world: World): string[] {

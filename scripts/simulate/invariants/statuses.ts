@@ -149,6 +149,8 @@ export class StatusInvariants {
   readonly #onCalled = new Map<string, () => void>();
   /** Requests for orders that were cancelled before the ERP asked, of which no answer could have told since. */
   readonly #unseen = new Map<number, string>();
+  /** What has shown an order since a status of it took effect: copies of which nothing tells that they are, or also a true answer. */
+  readonly #shownBy = new Map<string, "copies" | "itself">();
   /** When the changes were last answered. */
   #followedMs = 0;
   /** Some changes have named their orders as usual. */
@@ -268,7 +270,10 @@ export class StatusInvariants {
     const isTextAlone = fate?.kind === "lie" && fate.lie.body === "cp1251" && told.body.toLowerCase().includes(orderId);
     if (route.kind === "snapshot" && fate?.kind === "lie" && (hasStatus(fate.lie) || isTextAlone))
       this.#open.delete(orderId);
-    if (route.kind === "snapshot" && this.#isOfReplica(sent, told)) this.#open.delete(orderId);
+    const isCopy = route.kind === "snapshot" && this.#isOfReplica(sent, told);
+    if (isCopy) this.#open.delete(orderId);
+    if (isCopy && !this.#shownBy.has(orderId)) this.#shownBy.set(orderId, "copies");
+    if (route.kind === "snapshot" && told.isTrue) this.#shownBy.set(orderId, "itself");
     // Changes and batches show orders too: one that has the status is looked at as well as by its own answer.
     if ((route.kind === "updates" || route.kind === "orders") && told.isTrue) this.#closeShown(told.body);
   }
@@ -365,9 +370,10 @@ export class StatusInvariants {
   }
 
   #closeShown(body: string): void {
-    if (this.#open.size === 0 || body === "") return;
+    if (this.#open.size + this.#shownBy.size === 0 || body === "") return;
     for (const { order_id, status } of recordsIn(parsed(body))) {
       const orderId = String(order_id).toLowerCase();
+      if (this.#wantedStatus.get(orderId) === status) this.#shownBy.set(orderId, "itself");
       if (this.#wantedStatus.get(orderId) === status && !this.#wasOfSame.has(orderId)) this.#open.delete(orderId);
     }
   }
@@ -603,6 +609,8 @@ export class StatusInvariants {
       // such as lines that a restored service has lost.
       else if (this.#untold.has(number) && (versions.isStatusNew(orderId) || this.hasMovedOn(number)))
         coverage.count("untold", "a status that came and went");
+      // The status was answered with nothing that is understood, and a cache without a sign of it shows the order as it was.
+      else if (this.#shownBy.get(orderId) === "copies") coverage.count("untold", "a status that a copy hides");
       else fail(12, `request ${number} took effect twice`);
     }
     const later = [...this.#effects].find(
@@ -615,6 +623,7 @@ export class StatusInvariants {
       atMs: this.#scene.service.now(),
       isStatusNew: versions.isStatusNew(orderId),
     });
+    this.#shownBy.delete(orderId);
   }
 
   /** Another status, or a newer timestamp over the same content, would have told. */
