@@ -57,3 +57,34 @@ itWhole("other words in it are an error, and a read decides", async () => {
   await send();
   expect([states(), request(asked).http_status]).toEqual([["sent"], null]);
 });
+
+it("a status for an order with such words leaves also where its record is held, and waits where that is another record", async () => {
+  const bridge = await startStatusBridge({ orders: 2 });
+  const { sandbox, ids, clock, run, ask, send, states, effects, rows } = bridge;
+  const [id] = ids as [string];
+  sandbox.service.changeOrder(id, { extra: own });
+  const handle = sandbox.service.handle.bind(sandbox.service);
+  let amount = '{"pieces":3}';
+  sandbox.service.handle = (call) => {
+    const answered = handle(call);
+    if (call.method !== "GET" || !call.path.endsWith(id)) return answered;
+    const text = answered.body.toString("utf8").replaceAll(/"quantity":("[^"]*"|[\d.]+)/g, `"quantity":${amount}`);
+    return { ...answered, body: Buffer.from(text) };
+  };
+  const follow = async () => {
+    clock.advance(10 * MINUTE);
+    await run("updates");
+  };
+  for (let passes = 0; passes < 12; passes++) await follow();
+  expect(rows("SELECT kind FROM quarantine WHERE state = 'held' AND kind = 'snapshot'")).toHaveLength(1);
+  // No pass over changes is new enough to stand for a read.
+  clock.advance(MINUTE);
+  ask(id, "packed");
+  await send();
+  expect([states(), effects()]).toEqual([["sent"], ["packed"]]);
+
+  amount = '{"pieces":4}';
+  ask(id, "shipped");
+  await send();
+  expect([states(), effects()]).toEqual([["sent", "pending"], ["packed"]]);
+});

@@ -10,6 +10,7 @@ import { m } from "../../messages/messages.ts";
 import { loadOrderMark, loadStoredOrder } from "../../orders/order-rows.ts";
 import type { OrderRules } from "../../orders/order-rules.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { loadQuarantineState } from "../../pass/quarantine-rows.ts";
 import { readInTurns } from "../../pass/read-in-turns.ts";
 import { BridgeError } from "../../platform/errors.ts";
 import { findMatchedPaths, hasPathMatched, saveMatchedPaths, savePathMatched } from "../../records/check-paths.ts";
@@ -116,13 +117,16 @@ async function readOrder(
   const json = readMendedInSlices(answer, rules.snapshotRoot.steps.length);
   const { root, body, mended } = await readInTurns(clock, answer, json, signal);
   const found = resolvePath(body, root, rules.snapshotRoot);
+  const { orderId } = order;
+  const elements = found.state === "value" ? [found.span] : [];
+  const records = readRecordsInSlices(body, { root, mended, elements }, rules.snapshot);
+  const [record] = await readInTurns(clock, answer, records, signal);
   const words = readErrorIn(body, root, {
-    order: found.state === "value" ? found.span : undefined,
+    order: elements[0],
     lines: rules.snapshot.paths.lines,
-    isOwn: (span) => isOrderItself(store, rules, { body, span, ...order }),
+    isOwn: (span) => isHeldAs(store, orderId, record) || isOrderItself(store, rules, { body, span, ...order }),
   });
   const repeated = findRepeated(body, root, rules.snapshotRoot);
-  const { orderId } = order;
   if (words !== undefined) throw new BridgeError("answer_unreadable", m.updates.reportsError({ orderId, words }));
   if (repeated !== undefined)
     throw new BridgeError("answer_unreadable", m.updates.moreThanOnce({ orderId, place: repeated }));
@@ -137,8 +141,6 @@ async function readOrder(
     );
   }
   const matched = findMatchedPaths(store, { bytes: body, records: [found.span], mapping: rules.snapshot });
-  const one = readRecordsInSlices(body, { root, mended, elements: [found.span] }, rules.snapshot);
-  const [record] = await readInTurns(clock, answer, one, signal);
   if (record?.ok && record.orderId !== orderId) throw new AnotherOrder(orderId, record);
   const named = record?.ok ? record.orderId : record?.reference?.toLowerCase();
   if (record === undefined || named !== order.orderId) {
@@ -191,6 +193,13 @@ function isOrderItself(
   if (lines.length > 0) return true;
   const mark = loadOrderMark(store, orderId);
   return status !== null && mark !== undefined && loadStoredOrder(store, mark.orderKey).lines.length === 0;
+}
+
+/** Whether this very record is held as one of the order: an earlier read has shown that it is no error. */
+function isHeldAs(store: Store, orderId: string, record: AnswerRecord | undefined): boolean {
+  const reference = record?.ok === true ? record.orderId : record?.reference;
+  if (record === undefined || reference?.toLowerCase() !== orderId) return false;
+  return loadQuarantineState(store, { kind: "snapshot", reference, hash: record.hash }) === "held";
 }
 
 function hasValue(body: Buffer, order: Span, path: JsonPath): boolean {
