@@ -266,6 +266,18 @@ const OF_PERSONS: readonly PlantedBug[] = [
 
 const OF_ANSWERS: readonly PlantedBug[] = [
   tested(
+    "test/statuses/status-queued.test.ts",
+    "a status that came out of a queue looked for only when its wait is over",
+    { in: "#isDue", find: "seen !== undefined && loadRequestedOrder", replace: "seen === null && loadRequestedOrder" },
+    "src/statuses/send-statuses.ts",
+  ),
+  tested(
+    "test/statuses/status-own-error.test.ts",
+    "a held record of an order with words of an error taken for an error by each read that is not in the queue",
+    { of: "isHeldAs", does: "return false;" },
+    "src/updates/reads/read-snapshot.ts",
+  ),
+  tested(
     "test/service/secrets.test.ts",
     "the beginning of a secret shown where an answer breaks off inside it",
     { in: "withoutCutSecret", find: "hideSecrets(`${end}${CUT}`).slice(0, -CUT.length)", replace: "hideSecrets(end)" },

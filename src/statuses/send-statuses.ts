@@ -163,9 +163,12 @@ export class SendStatuses implements Job {
       return true;
     }
     if (waiting === undefined || waiting.untilMs <= nowMs || this.#settler.isEvidenced(id)) return true;
-    const { nowhere, unread } = waiting;
+    const { nowhere, unread, seen } = waiting;
     if (unread !== undefined) return this.#isSettled(unread);
-    return nowhere !== undefined && loadRequestedOrder(this.#context.store, nowhere)?.isRemoved === true;
+    const { store } = this.#context;
+    // What it waits to see may have come, and its order's other requests wait for it.
+    if (seen !== undefined && loadRequestedOrder(store, seen.orderId)?.revision !== seen.revision) return true;
+    return nowhere !== undefined && loadRequestedOrder(store, nowhere)?.isRemoved === true;
   }
 
   /**
@@ -237,7 +240,9 @@ export class SendStatuses implements Job {
     const quietMs = untilMs - clock.monotonicMs();
     if (error === undefined) {
       const ms = quietMs > 0 ? quietMs : statusRetryMs(request.attempts);
-      this.#waiting.postpone(request.id, { ms, asked: mayArrive ? undefined : request.asked });
+      const { orderId, asked } = request;
+      const seen = { orderId, revision: loadRequestedOrder(store, orderId)?.revision };
+      this.#waiting.postpone(request.id, mayArrive ? { ms } : { ms, asked, seen });
       return;
     }
     const reason = withTexts(asError(error).text, client.hideSecrets);

@@ -22,6 +22,8 @@ export interface Waiting {
   asked?: string | undefined;
   /** Set while it waits for a read of its order. */
   unread?: Unread;
+  /** Set while it waits for its order to show the status: the order as it was then. */
+  seen?: { orderId: string; revision: number | undefined } | undefined;
 }
 
 export interface Unread {
@@ -80,11 +82,11 @@ export class WaitingRequests {
   /** Returns whether another request was accepted since this one began to fail. */
   postpone(
     id: bigint,
-    { ms, nowhere, asked, unread }: Partial<Pick<Waiting, "nowhere" | "asked" | "unread">> & { ms: number },
+    { ms, nowhere, asked, unread, seen }: Partial<Omit<Waiting, "untilMs" | "accepted">> & { ms: number },
   ): boolean {
     const accepted = this.get(id)?.accepted ?? this.#accepted();
     const untilMs = this.#context.clock.monotonicMs() + ms;
-    this.#loaded.set(id, { untilMs, accepted, nowhere, asked, ...(unread === undefined ? {} : { unread }) });
+    this.#loaded.set(id, { untilMs, accepted, nowhere, asked, seen, ...(unread === undefined ? {} : { unread }) });
     return this.#accepted() > accepted;
   }
 

@@ -78,6 +78,30 @@ describe("a status that the service puts into a queue", () => {
     expect(t.effects(t.ids[3]!)).toEqual(["packed", "shipped"]);
   });
 
+  it("is looked for again as soon as its order has changed, and what waits for it leaves", async () => {
+    const t = await startQueue();
+    const [, , , order = ""] = t.ids;
+    t.ask(order, "packed");
+    t.ask(order, "shipped");
+    await t.run("updates");
+    await t.sendFor(40);
+    const reads = () => t.sandbox.ledger.ofKind("snapshot").filter(({ path }) => path.includes(order)).length;
+    const before = reads();
+    await t.sendFor(2);
+    expect(reads()).toBe(before);
+    // Another change is no reason to send anything.
+    t.sandbox.service.changeOrder(order, { lines: [{ sku: "A", quantity: "7", price: "100.00" }] });
+    await t.run("updates");
+    await t.sendFor(2);
+    expect([t.states().slice(3), t.received()]).toEqual([["sending", "pending"], 1]);
+    expect(reads()).toBeLessThanOrEqual(before + 2);
+    t.end();
+    await t.run("updates");
+    await t.sendFor(1);
+    expect(t.states().slice(3)).toEqual(["sent", "sent"]);
+    expect(t.effects(order)).toEqual(["packed", "shipped"]);
+  });
+
   itWhole("is sent three times at most, also over restarts, and the order is read ever more seldom", async () => {
     const t = await startQueue();
     t.ask(t.ids[3]!, "packed");
