@@ -66,12 +66,6 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/daemon/run-job.ts",
   ),
   tested(
-    "test/daemon/gate.test.ts",
-    "a flow that is refused takes the probe of each process that starts hours later",
-    { in: "#queueOf", find: "+ Math.max(0, -waitMs)", replace: "" },
-    "src/daemon/probe-queues.ts",
-  ),
-  tested(
     "test/feeds/push-denied.test.ts",
     "a hold of refused credentials stands although the service judges what is sent",
     { in: "overBy", find: "|| (isHeldAsDenied([reason]) && isJudged(error))", replace: "" },
