@@ -44,6 +44,7 @@ const REST_SECONDS_MAX = 900;
 const DAY_MS = 24 * HOUR_MS;
 /** An older version of an order counts where nothing else tells once it was read for a day, every hour; the rounds of a day are too few. */
 const INSISTED_HOURS = 36;
+const DAY_HOURS = 24;
 const ROUNDS_PER_HOUR = 3;
 /** A day, of which an hour or two may be without an answer. */
 const DOUBT_HOURS_MAX = 27;
@@ -103,8 +104,13 @@ export async function endQuietly(world: World): Promise<Losses> {
     waitingStatuses(world).some((id) => isSlow || world.versions.odd.has(orderOfRequest(world, id)));
   const rounds = world.forms.limited === "none" ? ROUNDS_PER_HOUR : ROUNDS_PER_HOUR_LIMITED;
   const insist = async () => {
-    for (let hours = 0; hours < INSISTED_HOURS && (isOwed() || isWaiting()); hours++)
+    for (let hours = 1; hours <= INSISTED_HOURS && (isOwed() || isWaiting()); hours++) {
       await goOn(world, HOUR_MS, rounds);
+      if (hours % DAY_HOURS !== 0) continue;
+      // A day more: the ERP takes what is there, and the night compares, as on any day.
+      world.erp.take();
+      await night(world);
+    }
   };
   await insist();
   if (world.forms.sinceAgeMax !== null) await goOn(world, NEARER_MS, 16);
