@@ -1,4 +1,4 @@
-import { clearDelivery } from "../../src/batches/delivery-rows.ts";
+import { clearDelivery, loadDelivery } from "../../src/batches/delivery-rows.ts";
 import { approveGuarded } from "../../src/feeds/guard/guard-rows.ts";
 import { changeOrder, createOrder, endFaults } from "./deeds.ts";
 import {
@@ -266,11 +266,17 @@ function resume(world: World): void {
       store.prepare("DELETE FROM holds WHERE area = ? AND reason = ?").run(area, reason);
     });
   }
+  // The hold of this loss begins with the next poll only.
+  if (waitsForClock(world) && loadDelivery(store)?.lost === true) {
+    world.told.add("hold hand-out lost");
+    store.write(() => clearDelivery(store));
+  }
 }
 
-/** Whether the service's clock, which no answer contains, was set back by more than is waited for here. */
-function waitsForClock({ forms, setBackMs }: World): boolean {
-  return !forms.date && setBackMs >= LONGEST_HOLD_MS - MINUTE_MS;
+/** Whether the service's clock or times, which no answer dates, were set back by more than is waited for here. */
+function waitsForClock({ forms, setBackMs, service }: World): boolean {
+  const backMs = Math.max(setBackMs, service.options.timesBackMinutes * MINUTE_MS);
+  return !forms.date && backMs >= LONGEST_HOLD_MS - MINUTE_MS;
 }
 
 /** Whether the row was refused for its unknown article alone: it goes again once the service has that. */
