@@ -303,7 +303,8 @@ export class OrderInvariants {
     const { service } = this.#scene;
     const { ledger } = service;
     if (confirm === "all" || confirm === "everything" || (confirm === "batch_id" && batchId === "constant")) {
-      if (this.#receivedIds.size === 0) return undefined;
+      // The first batch of all may be one without orders.
+      if (this.#receivedIds.size === 0 && this.#receivedBatches.size === 0) return undefined;
       const confirmed = ledger.confirmedOrderIds();
       // What was deleted there since it was handed out is no order any more that could be confirmed.
       return [...ledger.handedOutOrderIds()].filter((id) => !confirmed.has(id) && service.statusOf(id) !== undefined);
