@@ -41,6 +41,8 @@ export class GuardInvariants {
   readonly #sent: Drop[] = [];
   /** By what was sent: the key that the service has got. */
   readonly #articles = new Map<Drop, string>();
+  /** Of what was sent, what the site has had in stock again since. */
+  readonly #returned = new Set<Drop>();
   /** Rows that wait no more: some of them were sent to another place. */
   readonly #left: Drop[] = [];
   /** The error of the clock, and its time, at the end of the last pass. */
@@ -81,7 +83,7 @@ export class GuardInvariants {
     const dropsBefore = this.#sent.length;
     for (const { key, record } of effect.accepted) {
       const level = levelIn(JSON.parse(record) as Record<string, unknown>, forms);
-      if (Number(level) > 0) this.#live.add(key);
+      if (Number(level) > 0) this.#noteLive(key);
       else if (this.#live.delete(key) && !this.#isOfOther(key)) {
         const row = inFlight.find((each) => each.record === record);
         if (this.#approved > 0) this.#approved -= 1;
@@ -93,6 +95,11 @@ export class GuardInvariants {
       }
     }
     for (const drop of this.#sent.slice(dropsBefore)) this.#checkSent(drop);
+  }
+
+  #noteLive(key: string): void {
+    this.#live.add(key);
+    for (const [drop, each] of this.#articles) if (each === key) this.#returned.add(drop);
   }
 
   /** After a pass that has not failed. */
@@ -160,7 +167,7 @@ export class GuardInvariants {
   #checkSent({ wallMs, wallOffsetMs }: Drop): void {
     const { auditor, fail } = this.#scene;
     // What is in stock again while the answer to its 0 was lost is not gone.
-    const isBack = (drop: Drop) => this.#isInStock(this.#articles.get(drop) ?? "[]");
+    const isBack = (drop: Drop) => this.#returned.has(drop) || this.#isInStock(this.#articles.get(drop) ?? "[]");
     const same = this.#sent.filter((drop) => drop.wallOffsetMs === wallOffsetMs && !isBack(drop));
     const spans = same.map(({ wallMs: fromMs }) =>
       same.filter((drop) => drop.wallMs >= fromMs && drop.wallMs <= fromMs + OVER_MS - SLACK_MS),
