@@ -155,8 +155,12 @@ export class GuardInvariants {
     return this.#rowsOf(key).length > 1 && this.#isInStock(key);
   }
 
+  /** In the row with that key, or in one that spells its article otherwise. */
   #isInStock(key: string): boolean {
-    return this.#rowsOf(key).some(({ value }) => Number(value) > 0);
+    const { erp } = this.#scene;
+    const [sku = ""] = JSON.parse(key) as string[];
+    const rows = [...this.#rowsOf(key), ...erp.rowsOf("stocks", erp.articleOf("stocks", sku))];
+    return rows.some(({ value }) => Number(value) > 0);
   }
 
   #rowsOf(key: string) {
