@@ -100,6 +100,26 @@ describe("a count of changes that was the number of records, and is smaller than
     expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
   });
 
+  itSome(2)(COUNTED)(
+    "is no acceptance of an article whose former value was in a request without an answer: %s",
+    async (_name, say) => {
+      const feeds = await startCounting(say);
+      const { change, sandbox, clock, set, level, waiting, isTold, learn, minute, minutes, differing, holds } = feeds;
+      await learn();
+      sandbox.faults.add({ match: { path: "import" }, when: "before", times: 1, do: { kind: "reset" } });
+      set(5, 3);
+      await minute();
+      change.locked.add("S-3");
+      set(0, 3);
+      clock.advance(IMPORT_TIMEOUT_MS);
+      await minutes(20);
+      expect([level("S-3"), waiting(), isTold()]).toEqual([7, ["S-3"], true]);
+      change.locked.clear();
+      await minutes(70);
+      expect([differing(), waiting(), holds()]).toEqual([0, [], []]);
+    },
+  );
+
   itSome(2)(COUNTED)("is no acceptance of an article among others: %s", async (_name, say) => {
     const feeds = await startCounting(say);
     const { change, set, level, holds, waiting, isTold, learn, minutes, differing } = feeds;

@@ -139,10 +139,9 @@ export class LackingChanges {
     await commit(this.#context, pass.signal, () => this.#save(this.#load().map(settle)));
   }
 
-  /** Those of which the site has another value, by a valid acknowledgement and all requests since. */
+  /** Those of which the site has another value, by a valid acknowledgement and the last request without one. */
   #differing(rows: readonly OutboxRow[]): OutboxRow[] {
-    const changed = new Set(this.among(rows).filter((row) => !isSentAgain(row)));
-    const known = rows.filter((row) => row.flightRecord === null || changed.has(row));
+    const known = rows.filter((row) => !isSentAgain(row));
     const sent = loadSentOtherwise(this.#context.store, this.#rules, known);
     return known.filter(({ id, record }) => {
       const before = sent.get(id);
