@@ -429,6 +429,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     tested(
       "test/service/outcome/answer-counts.test.ts",
+      "a count that was 1 of several records once is a flag for ever",
+      { in: "otherwise", find: "count === 0", replace: "count <= 1" },
+      "src/service/outcome/usual-counts.ts",
+    ),
+    tested(
+      "test/service/outcome/answer-counts.test.ts",
       "a site that changes by itself goes on lacking changes",
       { of: "learnLack", does: "return learned;" },
       "src/service/outcome/usual-counts.ts",

@@ -35,6 +35,8 @@ interface ToldCounts {
   fresh: number[];
   /** Fewer changes were counted before it was sure: others may change the site as well. */
   isSpoiled: boolean;
+  /** A 1 was counted of several records: another 1 may be a flag as well. */
+  hadOne: boolean;
   shortTimes: number;
   isTaught: boolean;
 }
@@ -62,7 +64,8 @@ export class CountInvariants {
 
   /** Whether a count of fewer changes than there were must mean something. */
   isSure(feed: FeedName): boolean {
-    const { whole, isSpoiled } = this.#of(feed);
+    const { whole: all, isSpoiled, hadOne } = this.#of(feed);
+    const whole = hadOne ? all.filter((each) => each > 1) : all;
     return !isSpoiled && whole.length >= SURE_TIMES && new Set(whole).size >= SURE_SIZES;
   }
 
@@ -157,6 +160,7 @@ export class CountInvariants {
     }
     if (this.#leftOut.size === 0) this.#beside.clear();
     if (rejected.length > 0) return;
+    if (changed === 1 && accepted.length > 1) told.hadOne = true;
     if (changed === accepted.length) told.fresh.push(changed);
     else if (!isSure && !(isFew && mayHave)) told.isSpoiled = true;
   }
@@ -198,7 +202,7 @@ export class CountInvariants {
 
   #of(feed: FeedName): ToldCounts {
     const told = this.#told.get(feed) ?? {
-      ...{ whole: [], fresh: [], isSpoiled: false, shortTimes: 0, isTaught: false },
+      ...{ whole: [], fresh: [], isSpoiled: false, hadOne: false, shortTimes: 0, isTaught: false },
     };
     this.#told.set(feed, told);
     return told;

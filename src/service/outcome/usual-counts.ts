@@ -98,8 +98,7 @@ function otherwise(
   { name, count, size, at }: { name: string; count: number; size: number; at: string | undefined },
 ): KnownCount {
   if (isCalled("leftOut", name)) return { sizes: [], of: "left out" };
-  // A 1 may be a flag.
-  if (at === undefined || count <= 1 || count > size) return { sizes: [], of: "else" };
+  if (at === undefined || count === 0 || count > size) return { sizes: [], of: "else" };
   const short = { count, times: 1, since: at };
   return { sizes, times, of: "else", short, ...(mayLack && { mayLack }) };
 }

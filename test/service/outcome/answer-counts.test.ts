@@ -329,12 +329,17 @@ describe("a count that was smaller than accepted requests while its meaning was 
   const taken = (say: (count: number) => unknown, most: number, ...sizes: number[]) =>
     sizes.map((size): [number, unknown] => [size, say(Math.min(size, most))]);
   const ones = [1, 1, 1, 1, 1];
+  const oneOf = (first: number, ...sizes: number[]): [number, unknown][] => [
+    [first, { success: true, rows: 1 }],
+    ...sizes.map((rows): [number, unknown] => [rows, { success: true, rows }]),
+  ];
 
   it.each<[string, [number, unknown][], [number, number]]>([
     ["the same twice, then all", taken((count) => ({ ok: true, count }), 100, 500, 500, 20), [0, 2]],
     ["the same twice, after others", taken((result) => ({ result }), 100, 3, 500, 500, 4), [1, 3]],
     ["once, under a name", taken((rows) => ({ ok: true, rows }), 100, 500, ...ones), [0, 5]],
     ["once, as changes", taken((affected) => ({ ok: true, affected }), 100, 500, ...ones), [0, 5]],
+    ["1 of several, which may be a flag, and then equal to other sizes", oneOf(3, 4, 1, 2, 1, 2, 4, 2), [0, 7]],
     ["once, in a text", taken((count) => `OK ${count}`, 100, 500, ...ones), [0, 5]],
     ["once, and then equal to two sizes", taken((n) => ({ n }), 100, 500, 1, 1, 2, 1, 2), [0, 5]],
     [
@@ -350,6 +355,7 @@ describe("a count that was smaller than accepted requests while its meaning was 
     ["equal to one size", taken((n) => ({ n }), 100, 500, ...ones, ...ones)],
     ["a version", [500, 500, 2, 3, 2, 2, 2, 2, 2].map((size): [number, unknown] => [size, { count: 2 }])],
     ["a flag", [500, 500, 1, 1, 1, 1, 1, 1].map((size): [number, unknown] => [size, { updated: 1 }])],
+    ["1 of several, and equal to requests of one record", oneOf(3, ...ones, ...ones)],
     ["a running number", [500, 20, 3, 4, 5, 6].map((size, at): [number, unknown] => [size, { batch: 2 + at }])],
     ["a number per day", [500, 500, 20, 1, 1, 1, 1].map((size): [number, unknown] => [size, { limit: 100 }])],
     [
