@@ -38,6 +38,7 @@ interface ToldCounts {
   /** A 1 was counted of several records: another 1 may be a flag as well. */
   hadOne: boolean;
   shortTimes: number;
+  freshShortTimes: number;
   isTaught: boolean;
 }
 
@@ -74,10 +75,15 @@ export class CountInvariants {
     const told = this.#of(feed);
     told.whole.push(...told.fresh);
     told.fresh = [];
+    told.shortTimes += told.freshShortTimes;
+    told.freshShortTimes = 0;
   }
 
   onStart(): void {
-    for (const told of this.#told.values()) told.fresh = [];
+    for (const told of this.#told.values()) {
+      told.fresh = [];
+      told.freshShortTimes = 0;
+    }
   }
 
   /** What was learned elsewhere says nothing here. */
@@ -181,9 +187,9 @@ export class CountInvariants {
         this.#inVain.add(name);
       }
     }
-    if (untaken.length > 0) told.shortTimes += 1;
+    if (untaken.length > 0) told.freshShortTimes += 1;
     else if (
-      told.shortTimes >= SHORT_TIMES &&
+      told.shortTimes + told.freshShortTimes >= SHORT_TIMES &&
       accepted.length < (this.#scene.forms.takenRecords ?? 0) &&
       !told.isTaught
     )
@@ -202,7 +208,7 @@ export class CountInvariants {
 
   #of(feed: FeedName): ToldCounts {
     const told = this.#told.get(feed) ?? {
-      ...{ whole: [], fresh: [], isSpoiled: false, hadOne: false, shortTimes: 0, isTaught: false },
+      ...{ whole: [], fresh: [], isSpoiled: false, hadOne: false, shortTimes: 0, freshShortTimes: 0, isTaught: false },
     };
     this.#told.set(feed, told);
     return told;
