@@ -862,6 +862,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ),
     draws: { step: { do: "times back" } },
   },
+  tested(
+    "test/updates/follow-position.test.ts",
+    "times were set back when the first new order with such a time was made",
+    { in: "noteNewOrder", find: "order, position - byMs,", replace: "order," },
+    "src/pass/orders-behind.ts",
+  ),
   {
     ...one(
       "new orders with times behind the position mean nothing",

@@ -50,7 +50,7 @@ export function noteNewOrder({ store, client, clock }: Clocks, timezone: string)
   BEHIND.save(store, {
     ...(known ?? { step: 0, dueAt: at }),
     byMs: Math.max(byMs, known?.byMs ?? 0),
-    fromMs: Math.min(order, known?.fromMs ?? order),
+    fromMs: Math.min(order, position - byMs, known?.fromMs ?? order),
     at,
   });
 }

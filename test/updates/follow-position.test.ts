@@ -265,6 +265,19 @@ describe("times that were set back by some hours, as by another time zone", () =
     },
   );
 
+  it("hide no change that was made long before the first new order", async () => {
+    const test = await startFollowed(2, { settings: { updates: { overlap: "1m" } }, service: { dateHeader: false } });
+    test.change(test.ids[0]!, { status: "paid" });
+    await test.poll();
+    test.sandbox.service.setOptions({ clockOffsetMs: -3 * HOUR_MS });
+    test.change(test.ids[1]!, { status: "cancelled" });
+    for (let polls = 0; polls < 40; polls++) await test.poll();
+    test.sandbox.service.createOrder();
+    await test.run("orders");
+    for (let polls = 0; polls < 25; polls++) await test.poll();
+    expect(test.statusOf(test.ids[1]!).status).toBe("cancelled");
+  });
+
   it("hide no change where this machine's clock is a day ahead", async () => {
     const test = await start(12 * HOUR_MS, 24 * HOUR_MS);
     test.change(test.ids[2]!, { status: "cancelled" });
