@@ -356,11 +356,14 @@ export class DisciplineInvariants {
     return [Math.min(Math.max(asked, 1_000), HOUR_MS), "rate limit"];
   }
 
-  /** A time is one of the service's clock, where the answer shows it. */
+  /**
+   * A time is one of the service's clock, where the answer shows it. Where it does not, that time may have come although the machine's clock was
+   * set back.
+   */
   #readWait({ retryAfter: header, date: shown }: Answered): number | undefined {
     if (header === undefined) return undefined;
-    const { time, machine } = this.#scene;
-    const nowMs = shown === undefined ? time.trueMs + machine.wallOffsetMs : Date.parse(shown);
+    const { time, machine, service } = this.#scene;
+    const nowMs = shown === undefined ? Math.max(time.trueMs + machine.wallOffsetMs, service.now()) : Date.parse(shown);
     if (/^-?\d+$/.test(header)) {
       const number = Number(header);
       return number > 1e9 ? number * 1000 - nowMs : number * 1000;
