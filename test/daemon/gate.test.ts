@@ -135,7 +135,7 @@ describe("a hold", () => {
     expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
   });
 
-  it.each<FaultAction>([{ kind: "status", status: 504 }, { kind: "reset" }, { kind: "hang" }, { kind: "html" }])(
+  it.each<FaultAction>([{ kind: "status", status: 504 }, { kind: "reset" }, { kind: "html" }])(
     "leaves the next probe to other flows where it has failed for another reason: %j",
     async (action) => {
       const followed = await startFollowed(2);
