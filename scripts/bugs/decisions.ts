@@ -671,6 +671,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/daemon/run-job.ts",
   ),
   tested(
+    "test/statuses/status-queued.test.ts",
+    "a queued status that went again without an answer waits for a day",
+    { in: "#planUnseen", find: "isDoubted || isRepeating ||", replace: "isDoubted ||" },
+    "src/statuses/resolve-status.ts",
+  ),
+  tested(
     "test/daemon/gate.test.ts",
     "a flow whose probe fails for another reason takes the next one too",
     { of: "failed", does: "return;" },

@@ -284,15 +284,16 @@ export class StatusResolver {
     shownNow: string | undefined,
   ): { waitMs: number } | "sent" | "again" {
     const { store, clock } = this.#context;
-    const { form, at, repeats, shown, isOtherAccepted = false } = answered;
+    const { form, at, repeats, isRepeating = false, shown, isOtherAccepted = false } = answered;
     if (shown === undefined && !this.#forms.isNew(form)) {
       markSent(store, id, { httpStatus: null, at: isoTime(clock.nowMs()) });
       return "sent";
     }
     const plan = planUnseen({ sinceMs: Math.max(0, clock.nowMs() - Date.parse(at)), repeats, isOtherAccepted });
     const isDoubted = form.doubt !== null && form.doubt !== "code" && shown === undefined && shownNow === undefined;
-    if (isDoubted || plan.kind === "repeat") {
-      if (plan.kind === "repeat") saveNewForm(store, id, { ...answered, repeats: repeats + 1 });
+    if (isDoubted || isRepeating || plan.kind === "repeat") {
+      if (!isRepeating && plan.kind === "repeat")
+        saveNewForm(store, id, { ...answered, repeats: repeats + 1, isRepeating: true });
       return "again";
     }
     saveRequestError(store, id, notSeen(answered, plan.repeatMs));

@@ -271,6 +271,8 @@ export interface NewFormAnswer {
   at: string;
   /** How often the request was sent again because the order did not show the status. */
   repeats: number;
+  /** It was sent again, and that was not answered: it goes again as any request without an answer. */
+  isRepeating?: boolean;
   /** Another status that the answer showed for the order; no acceptance is learned from it. */
   shown?: string;
   /** Another request was accepted since; only used with `shown`, for which a refusal needs it. */

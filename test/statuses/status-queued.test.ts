@@ -30,7 +30,12 @@ async function startQueue(answer = { status: 202, body: '{"queued":true}' }) {
     sandbox.service.handle = handle;
     for (const carryOut of queue.splice(0)) carryOut();
   };
-  return { ...bridge, received, end, sendFor: bridge.sendFor, restart: bridge.restart };
+  /** The service has lost its queue, and sets statuses at once again. */
+  const lose = () => {
+    sandbox.service.handle = handle;
+    queue.length = 0;
+  };
+  return { ...bridge, received, end, lose, sendFor: bridge.sendFor, restart: bridge.restart };
 }
 
 function conditions({ bridge, clock }: Pick<StatusBridge, "bridge" | "clock">) {
@@ -41,6 +46,20 @@ function conditions({ bridge, clock }: Pick<StatusBridge, "bridge" | "clock">) {
 }
 
 describe("a status that the service puts into a queue", () => {
+  it.each([{ kind: "reset" }, { kind: "status", status: 502 }] as const)(
+    "goes again as any other one where the request after an hour is not answered: %j",
+    async (action) => {
+      const t = await startQueue();
+      const id = t.ask(t.ids[3]!, "packed");
+      await t.sendFor(HOUR - 2);
+      t.lose();
+      t.sandbox.faults.add({ match: { path: "status" }, when: "before", times: 1, do: action });
+      await t.sendFor(HOUR);
+      expect(t.request(id)).toMatchObject({ state: "sent" });
+      expect(t.sandbox.service.statusOf(t.ids[3]!)).toBe("packed");
+    },
+  );
+
   itWhole.each([
     { status: 202, body: '{"queued":true}' },
     { status: 200, body: '{"job":"a1"}' },
