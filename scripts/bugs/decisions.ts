@@ -677,12 +677,6 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/statuses/resolve-status.ts",
   ),
   tested(
-    "test/daemon/gate.test.ts",
-    "a flow whose probe fails for another reason takes the next one too",
-    { of: "failed", does: "return;" },
-    "src/daemon/gate.ts",
-  ),
-  tested(
     "test/batches/unconfirmed-bodies.test.ts",
     "a batch stored before the journal was there is confirmed without it",
     {

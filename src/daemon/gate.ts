@@ -203,30 +203,6 @@ export class HoldGate {
     }
   }
 
-  /**
-   * After a probe that has failed: others try next those of its holds that stand, as after a refusal, because this flow may fail for ever at an
-   * endpoint of its own. Never throws.
-   */
-  async failed(admission: Admission, areas: readonly string[], signal: AbortSignal): Promise<void> {
-    if (admission.state !== "probe") return;
-    const { store, log } = this.#context;
-    const standing = admission.holds.filter(
-      (hold) =>
-        hold.scope === "area" &&
-        !this.#refusedSince.has(keyOf(hold)) &&
-        this.#holds.of(hold.area).some(({ reason }) => reason === hold.reason),
-    );
-    if (standing.length === 0) return;
-    for (const hold of standing) this.#queues.noteRefused(hold, areas);
-    try {
-      await commit(this.#context, signal, () => {
-        for (const hold of standing) saveRefusedProbe(store, hold, flowOf(areas));
-      });
-    } catch {
-      log.debug({ areas }, "The flow of the last probe could not be written and is kept in memory.");
-    }
-  }
-
   /** The hold that a failed pass of a job requires. */
   planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
     const flow = flowOf(areas);

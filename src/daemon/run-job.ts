@@ -119,7 +119,6 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     // A failure that sets a hold ends none: it may be the same one.
     if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
     else await endTried(overBy(admission, { plan, error }), context, gate, signal);
-    await gate.failed(admission, job.areas, signal);
     return { error, outcome: "failed", counts: {}, hasProgressed, ...(hold === undefined ? {} : { hold }) };
   }
 }

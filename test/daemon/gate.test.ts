@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { HoldGate } from "../../src/daemon/gate.ts";
 import { saveFlow } from "../../src/pass/runs.ts";
-import type { FaultAction } from "../../src/sandbox/fault-rule.ts";
 import { ServiceError } from "../../src/service/service-error.ts";
 import { startTestBridge, type TestBridge } from "../support/bridge.ts";
 import { startFollowed } from "../support/followed.ts";
@@ -134,23 +133,6 @@ describe("a hold", () => {
     expect(await admit("orders")).toMatchObject({ state: "held" });
     expect(await admit("orders", "updates")).toMatchObject({ state: "probe" });
   });
-
-  it.each<FaultAction>([{ kind: "status", status: 504 }, { kind: "reset" }, { kind: "html" }])(
-    "leaves the next probe to other flows where it has failed for another reason: %j",
-    async (action) => {
-      const followed = await startFollowed(2);
-      const { sandbox, run, clock, ids } = followed;
-      sandbox.faults.add({ match: { path: "orders" }, times: 1, do: { kind: "status", status: 401 } });
-      await run("orders");
-      sandbox.faults.add({ match: { path: "orders" }, times: "forever", do: action });
-      followed.change(ids[1]!, { status: "paid" });
-      for (let minute = 0; minute < 20; minute++) {
-        clock.advance(MINUTE_MS);
-        for (const job of ["orders", "updates"] as const) await run(job);
-      }
-      expect(followed.statusOf(ids[1]!).status).toBe("paid");
-    },
-  );
 
   it("leaves the next probe to other flows in the next process too, where they run, and for a while", async () => {
     const { store } = test.bridge;
