@@ -196,7 +196,7 @@ function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
 
 /**
  * Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. Ids decide, because an
- * order may change between two requests. Where this page or one before gives one id to different records, a page without any record that was read is another one.
+ * order may change between two requests. Where a page gave one id to different records, a page without any record that was read is another one.
  */
 function isRepeated(
   page: ReadBatch,
@@ -204,8 +204,7 @@ function isRepeated(
 ): boolean {
   if (read.bodies.has(digestOf(page))) return true;
   const isKnown = page.records.every((record) => read.orders.has(idOf(record) ?? ""));
-  const isOther =
-    (read.isAmbiguous || hasOneIdTwice(page)) && !page.records.some((record) => read.records.has(keyOf(record)));
+  const isOther = read.isAmbiguous && !page.records.some((record) => read.records.has(keyOf(record)));
   return page.records.length > 0 && isKnown && !isOther;
 }
 

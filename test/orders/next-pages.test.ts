@@ -409,18 +409,15 @@ describe("a batch whose answer names a next page", () => {
     expect([isConfirmed(), orderCount(t)]).toEqual([true, 3]);
   });
 
-  it.each([
-    ["the first page", [1, 2], [3]],
-    ["the second page", [1], [2, 3]],
-  ])("is whole where different records of %s bear one id, which the other page has as well", async (_, one, two) => {
+  it("is whole where different records of its pages bear one id", async () => {
     const { t, serve, isConfirmed } = await start();
     const [id] = createOrders(t, 1) as [string];
     const text = t.sandbox.service.newestText(id) as string;
     const of = (n: number) => text.replace(/"number":"[^"]*"/, `"number":"${n}"`);
     const beside = { total: 3, pages: 2 };
     serve({
-      "": { ids: [], texts: one.map(of), beside: { next: `${PATH}?page=2`, ...beside } },
-      "page=2": { ids: [], texts: two.map(of), beside: { next: null, ...beside } },
+      "": { ids: [], texts: [of(1), of(2)], beside: { next: `${PATH}?page=2`, ...beside } },
+      "page=2": { ids: [], texts: [of(3)], beside: { next: null, ...beside } },
     });
     expect((await t.run("orders")).error).toBeNull();
     expect(isConfirmed()).toBe(true);
