@@ -365,6 +365,12 @@ const OF_ANSWERS: readonly PlantedBug[] = [
   ),
   tested(
     "test/orders/next-pages.test.ts",
+    "a page of other orders under the id of one that was read taken for the page before",
+    { in: "#isRepeated", find: "&& !hasOneIdTwice(page) && !this.#reader.hasOthers(page)", replace: "" },
+    "src/orders/read-batch-pages.ts",
+  ),
+  tested(
+    "test/orders/next-pages.test.ts",
     "a page that is read again taken for the same",
     { in: "#readOnce", find: "before?.bodies.has(digestOf(page))", replace: "before !== undefined" },
     "src/orders/read-batch-pages.ts",

@@ -156,7 +156,7 @@ export class BatchPagesReader {
       if (first === undefined) this.#pages.wait(answer);
       const served = await this.#reader.readPage(answer, this.#signal);
       if (first === undefined && isAnother(served, batch)) throw new BridgeError("answer_shape", m.orders.pagesDiffer);
-      if (isRepeated(served, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
+      if (this.#isRepeated(served, read)) throw new BridgeError("answer_shape", m.orders.pageRepeated);
       const isFormer = first !== undefined && this.#former.has(digestOf(served), digestOf(first));
       // A page of a former batch holds nothing of this one.
       const page = isFormer ? { ...served, records: [], empty: 1 } : served;
@@ -188,24 +188,26 @@ export class BatchPagesReader {
     // A page without records does not show which page it is.
     return { ...read, count: read.count - read.emptyPages, renamed, ...(besideFirst !== undefined && { besideFirst }) };
   }
+
+  /**
+   * Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. Ids decide, because an
+   * order may change between two requests. Where this page or one before gives one id to different orders, a page without any record that was
+   * read is another one.
+   */
+  #isRepeated(
+    page: ReadBatch,
+    read: Pick<ReadPages, "bodies" | "orders" | "records"> & { isAmbiguous: boolean },
+  ): boolean {
+    const { records } = page;
+    if (read.bodies.has(digestOf(page))) return true;
+    if (records.length === 0 || records.some((record) => !read.orders.has(idOf(record) ?? ""))) return false;
+    if (records.some((record) => read.records.has(keyOf(record)))) return true;
+    return !read.isAmbiguous && !hasOneIdTwice(page) && !this.#reader.hasOthers(page);
+  }
 }
 
 function isIn(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
   return [...some].every((id) => all.has(id));
-}
-
-/**
- * Whether a page has nothing that those before it do not have: the service does not turn it, or counts what it has read. Ids decide, because an
- * order may change between two requests. Where a page gave one id to different records, a page without any record that was read is another one.
- */
-function isRepeated(
-  page: ReadBatch,
-  read: Pick<ReadPages, "bodies" | "orders" | "records"> & { isAmbiguous: boolean },
-): boolean {
-  if (read.bodies.has(digestOf(page))) return true;
-  const isKnown = page.records.every((record) => read.orders.has(idOf(record) ?? ""));
-  const isOther = read.isAmbiguous && !page.records.some((record) => read.records.has(keyOf(record)));
-  return page.records.length > 0 && isKnown && !isOther;
 }
 
 /** Whether different records of a page bear one id. */

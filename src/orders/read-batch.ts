@@ -37,6 +37,7 @@ import type { ServiceAnswer } from "../service/client.ts";
 import { queryOfBatch } from "../service/orders.ts";
 import { isNothing } from "../service/outcome/reported-errors.ts";
 import type { OrderRules } from "./order-rules.ts";
+import { loadOther } from "./other-order.ts";
 
 /** An answer without orders. */
 export interface ReadNothing {
@@ -240,6 +241,13 @@ export class BatchReader {
   /** Requests a batch, or its first page; undefined where batches come from the journal. */
   get query(): Query | undefined {
     return this.#query;
+  }
+
+  /** Whether a page holds a record with the id of a stored order that is another order: of a page before it, or of an earlier batch. */
+  hasOthers({ bytes, records }: ReadBatch): boolean {
+    const { batch: mapping } = this.#rules;
+    const options = { store: this.#context.store, rules: this.#rules };
+    return records.some((record) => record.ok && loadOther(options, { record, bytes, mapping }) !== undefined);
   }
 
   /** See {@link CompletenessCheck.arePagesNamed}. */

@@ -423,6 +423,52 @@ describe("a batch whose answer names a next page", () => {
     expect(isConfirmed()).toBe(true);
   });
 
+  /** Orders of a deployment that gives all of them one id: number, time of creation and lines differ. */
+  async function startUnderOneId({ isKnown = false } = {}) {
+    const scene = await start();
+    const [id] = createOrders(scene.t, 1) as [string];
+    if (isKnown) expect((await scene.t.run("orders")).error).toBeNull();
+    const text = scene.t.sandbox.service.newestText(id) as string;
+    const of = (n: number, quantity = n) =>
+      text
+        .replace(/"number":"[^"]*"/, `"number":"${n}"`)
+        .replace(/"created_at":"[^"]*"/, `"created_at":"2026-02-0${n}T12:00:00Z"`)
+        .replace(/"quantity":[0-9.]+/, `"quantity":${quantity}`);
+    return { ...scene, of };
+  }
+
+  itSome(2)<[string, { isKnown?: boolean; pages: [readonly number[], readonly number[]] }]>([
+    ["only the last page gives an id of the first to several", { pages: [[1], [2, 3]] }],
+    ["each page gives one id to one order", { pages: [[1], [2]] }],
+    ["each page gives the id of a stored order to one other", { isKnown: true, pages: [[1], [2]] }],
+    ["one page gives the id of a stored order to one other, the next to two", { isKnown: true, pages: [[1], [2, 3]] }],
+    ["the first page has the id several times", { pages: [[1, 2], [3]] }],
+  ])("is whole where %s", async (_, { isKnown, pages: [first, second] }) => {
+    const { t, serve, isConfirmed, of } = await startUnderOneId({ isKnown: isKnown === true });
+    serve({
+      "": { ids: [], texts: first.map((n) => of(n)), beside: { next: `${PATH}?page=2` } },
+      "page=2": { ids: [], texts: second.map((n) => of(n)), beside: { next: null } },
+    });
+    expect((await t.run("orders")).error).toBeNull();
+    expect(isConfirmed()).toBe(true);
+    const held = t.rows<{ payload: string }>("SELECT CAST(payload AS TEXT) AS payload FROM quarantine");
+    const all = [...first, ...second].filter((n) => isKnown === true || n !== 1);
+    for (const n of all) expect(held.some(({ payload }) => payload.includes(`"number":"${n}"`))).toBe(true);
+  });
+
+  itSome(2)<[string, { isKnown?: boolean; again: [n: number, quantity: number] }]>([
+    ["an order that has changed its lines", { again: [1, 7] }],
+    ["another order that has the id of a stored one", { isKnown: true, again: [1, 1] }],
+  ])("is held where the next page is the first one again, with %s", async (_, { isKnown, again }) => {
+    const { t, serve, isConfirmed, of } = await startUnderOneId({ isKnown: isKnown === true });
+    serve({
+      "": { ids: [], texts: [of(1)], beside: { next: `${PATH}?page=2` } },
+      "page=2": { ids: [], texts: [of(...again)], beside: { next: null } },
+    });
+    expect((await t.run("orders")).error).toMatchObject({ code: "answer_shape" });
+    expect(isConfirmed()).toBe(false);
+  });
+
   it("is held where a page holds a record that was read, and one id stands for several", async () => {
     const { t, serve, isConfirmed } = await start();
     const [id] = createOrders(t, 1) as [string];
