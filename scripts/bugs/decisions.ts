@@ -826,6 +826,12 @@ const OF_CHANGES: readonly PlantedBug[] = [
   ),
   tested(
     "test/confirm/late-orders.test.ts",
+    "orders of a refused batch that another confirm covers are not read again",
+    { in: "findLate", find: ", ...loadRefusedConfirms(store, of)", replace: "" },
+    "src/confirm/settle-outcome.ts",
+  ),
+  tested(
+    "test/confirm/late-orders.test.ts",
     "the end of a search for changes passes orders that are confirmed meanwhile",
     { in: "#findStart", find: "[loadReached(store), ", replace: "[" },
     "src/confirm/late-orders.ts",

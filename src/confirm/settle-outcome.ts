@@ -13,7 +13,7 @@ import { askedWaitMs } from "../service/service-error.ts";
 import { countIds } from "./batch-ids.ts";
 import type { ConfirmContext } from "./confirm-context.ts";
 import { confirmNames, confirmNamesOrders } from "./confirm-form.ts";
-import { CONFIRMS_PER_PASS, loadOthersOf, loadUnconfirmed } from "./due-rows.ts";
+import { CONFIRMS_PER_PASS, loadOthersOf, loadRefusedConfirms, loadUnconfirmed } from "./due-rows.ts";
 import {
   markAllConfirmed,
   markConfirmed,
@@ -87,9 +87,7 @@ async function settleConfirmed(
   // The service no longer has the batch, so the new form of the earlier answer was an acceptance.
   const proved = usual === undefined ? unknown.unusualOf(row.id) : undefined;
   context.state.forget(row.id);
-  // A batch that is served again was not confirmed: its changes are listed from now on, or read once it is served
-  // no more.
-  const late = context.again.has(row.id) ? [] : await findLate(context, row, pass.signal);
+  const late = await findLate(context, row, pass.signal);
   const again = context.again.noteConfirmed(row, pass);
   const confirmed = await context.state.commit(pass.signal, () => {
     context.late.save(late, at);
@@ -173,15 +171,16 @@ function textOf(context: ConfirmContext, { text }: BridgeError): Message {
   return withTexts(text, context.client.hideSecrets);
 }
 
-/** Orders to read again. A confirm that names nothing confirms all waiting batches. */
+/** Orders to read again, of every batch that the confirm covers: one that names nothing covers all that are due or refused. */
 async function findLate(context: ConfirmContext, row: BatchRow, signal: AbortSignal): Promise<string[]> {
-  const { store } = context;
+  const { store, account } = context;
   const isNamed = confirmNames(context.form);
+  const of = { account, limit: CONFIRMS_PER_PASS };
   const others = isNamed
-    ? loadOthersOf(store, row, context.account)
-    : loadUnconfirmed(store, { account: context.account, limit: CONFIRMS_PER_PASS });
+    ? loadOthersOf(store, row, account)
+    : [...loadUnconfirmed(store, of), ...loadRefusedConfirms(store, of)];
   const late: string[] = [];
   for (const each of [row, ...others.filter(({ id }) => id !== row.id)])
-    late.push(...(await context.late.find(each, signal)));
+    if (!context.again.has(each.id)) late.push(...(await context.late.find(each, signal)));
   return isNamed ? [...new Set([...late, ...others.flatMap((each) => context.late.listLeft(each, row))])] : late;
 }

@@ -80,6 +80,37 @@ describe("an order whose confirm comes late", () => {
     expect(owed(test)).toEqual([late]);
   });
 
+  it("is read where its confirm was refused, and one that names nothing covers it later", async () => {
+    const test = await startFollowed(1, {
+      settings: { orders: { confirm: { body: {} } } },
+      service: {
+        handOut: "next",
+        redeliverAfterMs: null,
+        confirmForm: "all",
+        updates: { scope: "confirmed", carry: "whole" },
+      },
+    });
+    const [known] = test.ids as [string];
+    await test.poll();
+    const { service, faults } = test.sandbox;
+    const late = service.createOrder();
+    faults.add({ match: { path: "confirm" }, times: "forever", do: { kind: "status", status: 400 } });
+    await test.run("orders");
+    test.change(late, { status: "cancelled" });
+    for (let minute = 0; minute < 20; minute += 1) {
+      test.change(known, { status: minute % 2 === 0 ? "paid" : "assembling" });
+      await test.poll();
+    }
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([{ state: "refused" }]);
+    faults.clear();
+    service.createOrder();
+    await test.run("orders");
+    expect(test.rows("SELECT state FROM batches WHERE state <> 'confirmed'")).toEqual([]);
+    expect(owed(test)).toEqual([late]);
+    await test.poll();
+    expect(test.statusOf(late).status).toBe("cancelled");
+  });
+
   async function confirmInVain() {
     const test = await startFollowed(1, {
       settings: { orders: { confirm: { body: { order_ids: "{order_ids}" } } } },
