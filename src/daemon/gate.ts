@@ -203,6 +203,19 @@ export class HoldGate {
     }
   }
 
+  /**
+   * A probe of these holds has ended, and they stand: what it asked failed for another reason. That may last for ever at one endpoint, so the
+   * next probe is left to flows that wait, as after a refusal.
+   */
+  async inVain(holds: readonly HoldRow[], areas: readonly string[], signal: AbortSignal): Promise<void> {
+    const left = holds.filter((hold) => hold.scope === "area" && this.#refusedSince.get(keyOf(hold)) === undefined);
+    if (left.length === 0) return;
+    for (const hold of left) this.#queues.noteRefused(hold, areas);
+    await commit(this.#context, signal, () => {
+      for (const hold of left) saveRefusedProbe(this.#context.store, hold, flowOf(areas));
+    });
+  }
+
   /** The hold that a failed pass of a job requires. */
   planFor(error: BridgeError, areas: readonly string[]): HoldPlan | undefined {
     const flow = flowOf(areas);

@@ -1,6 +1,6 @@
 /*
- * Which flow may try next whether a hold is over. The flow whose probe was refused last leaves the next one to flows that
- * have waited since; a flow that had nothing to send leaves probes to others for a while.
+ * Which flow may try next whether a hold is over. The flow whose probe was refused last, or failed for another reason, leaves the next
+ * one to flows that have waited since; a flow that had nothing to send leaves probes to others for a while.
  */
 
 import { loadWorkLeft } from "../health/work-left.ts";
@@ -77,6 +77,7 @@ export class ProbeQueues {
     this.#othersFirstUntilMs.set(flowKeyOf(hold, areas), this.#context.clock.monotonicMs() + OTHERS_FIRST_MS);
   }
 
+  /** The probe was refused, or failed for another reason. */
   noteRefused(hold: HoldKey, areas: readonly string[]): void {
     // Flows that asked while the probe was under way wait for the next one.
     const waiting = new Set(this.#queues.get(keyOf(hold))?.waiting);

@@ -102,7 +102,10 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
       await gate.endWaits(job.areas, signal);
       return { error: null, ...report };
     }
-    if (report.isLetIn === false) return { error: null, ...report };
+    if (report.isLetIn === false) {
+      await endTried({ admission, over: { state: "open" } }, job, { context, gate, signal });
+      return { error: null, ...report };
+    }
     isLetIn = report.failure !== undefined;
     hasProgressed = report.hasProgressed === true;
     if (report.failure !== undefined) throw report.failure;
@@ -117,8 +120,9 @@ async function attempt(job: Job, context: JobContext, gate: HoldGate, signal: Ab
     const plan = gate.planFor(error, job.areas);
     const hold = plan === undefined ? undefined : await gate.hold(plan, error, signal, job.areas);
     // A failure that sets a hold ends none: it may be the same one.
-    if (plan === undefined && (isLetIn || isAnswered(error))) await endTried(admission, context, gate, signal);
-    else await endTried(overBy(admission, { plan, error }), context, gate, signal);
+    const isOver = plan === undefined && (isLetIn || isAnswered(error));
+    const over = isOver ? admission : overBy(admission, { plan, error });
+    await endTried({ admission, over }, job, { context, gate, signal });
     return { error, outcome: "failed", counts: {}, hasProgressed, ...(hold === undefined ? {} : { hold }) };
   }
 }
@@ -141,12 +145,23 @@ function isJudged(error: BridgeError): boolean {
   return error.status !== undefined && error.status !== 413 && isOfRecord(error.status);
 }
 
-/** Where the end of the holds cannot be written, they stand until the next probe, and the pass keeps its own error. */
-async function endTried(admission: Admission, { log }: JobContext, gate: HoldGate, signal: AbortSignal): Promise<void> {
+/**
+ * Ends the holds that are over, and leaves the next probe of the others to other flows. Where that cannot be written, they stand until the
+ * next probe, and the pass keeps its own error.
+ */
+async function endTried(
+  { admission, over }: { admission: Admission; over: Admission },
+  job: Job,
+  { context, gate, signal }: { context: JobContext; gate: HoldGate; signal: AbortSignal },
+): Promise<void> {
+  if (admission.state !== "probe") return;
+  const ended = over.state === "probe" ? over.holds : [];
   try {
-    await gate.passed(admission, signal);
+    await gate.passed(over, signal);
+    const left = admission.holds.filter((hold) => !ended.includes(hold));
+    await gate.inVain(left, job.areas, signal);
   } catch (error) {
-    log.debug({ errorCode: asError(error).code }, "The end of a hold could not be written.");
+    context.log.debug({ errorCode: asError(error).code }, "The end of a hold could not be written.");
   }
 }
 

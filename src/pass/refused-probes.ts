@@ -31,7 +31,7 @@ export function saveRefusedProbe(store: Store, hold: Hold, flow: string | undefi
   REFUSED.save(store, flow === undefined ? others : { ...others, [keyOf(hold)]: flow });
 }
 
-/** Whether the last probe of a hold of the area was this flow's. */
+/** Whether the last probe of a hold of the area was this flow's, in vain. */
 export function wasProbeRefused(store: Store, area: string, flow: string): boolean {
   const refused = REFUSED.load(store);
   return loadHoldsOf(store, area).some((hold) => refused[keyOf(hold)]?.replace(YIELDED, "") === flow);

@@ -428,6 +428,99 @@ const heldFlows = (bridge: TestBridge) =>
     .map(({ flow }) => flow);
 const scopes = (bridge: TestBridge) => bridge.rows("SELECT area, reason, scope FROM holds ORDER BY area");
 
+describe("a hold of an area whose probe fails for another reason", () => {
+  /** All endpoints of orders refuse; then only `fault` is left. */
+  async function startRefused(fault: { path: "orders" | "updates"; status: number }) {
+    const { sandbox, run, clock } = test;
+    await run("orders");
+    await run("updates");
+    sandbox.service.setOptions({ refuse: ["1c"] });
+    clock.advance(MINUTE_MS);
+    await run("updates");
+    await run("orders");
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "area" }]);
+    sandbox.service.setOptions({ refuse: [] });
+    const { path, status } = fault;
+    sandbox.faults.add({ match: { path }, times: "forever", do: { kind: "status", status } });
+    const asked = () => [sandbox.ledger.ofKind("orders").length, sandbox.ledger.ofKind("updates").length] as const;
+    return { ...test, asked };
+  }
+
+  it.each([
+    ["orders", "updates"],
+    ["updates", "orders"],
+  ] as const)("is probed by another flow next where %s fails, which goes first", async (failing, other) => {
+    const { run, clock } = await startRefused({ path: failing, status: 504 });
+    for (let minute = 0; minute < 11; minute++) {
+      clock.advance(MINUTE_MS);
+      await run(failing);
+      await run(other);
+    }
+    expect(scopes(test)).toEqual([]);
+    expect(await run(other)).toMatchObject({ error: null, outcome: expect.stringMatching(/idle|done/) });
+  });
+
+  itWhole("is probed by another flow next where each pass is a process of its own", async () => {
+    const { run, clock, restart } = await startRefused({ path: "orders", status: 504 });
+    for (let polls = 0; polls < 6; polls++) {
+      clock.advance(5 * MINUTE_MS);
+      await restart();
+      await run("orders");
+      await restart();
+      await run("updates");
+    }
+    expect(scopes(test)).toEqual([]);
+  });
+
+  itWhole("stands while the others are refused, and is probed no more often", async () => {
+    const { run, clock, sandbox, asked } = await startRefused({ path: "orders", status: 504 });
+    sandbox.faults.add({ match: { path: "updates" }, times: "forever", do: { kind: "status", status: 401 } });
+    const [orders, updates] = asked();
+    for (let minute = 0; minute < 40; minute++) {
+      clock.advance(MINUTE_MS);
+      await run("orders");
+      await run("updates");
+    }
+    expect(scopes(test)).toEqual([{ area: "orders", reason: "credentials", scope: "area" }]);
+    const [ordersNow, updatesNow] = asked();
+    expect(ordersNow - orders + updatesNow - updates).toBeLessThanOrEqual(40 / 5);
+  });
+
+  itWhole("is probed by its flow as before where no other one asks", async () => {
+    const { run, clock, asked, sandbox } = await startRefused({ path: "orders", status: 504 });
+    const [before] = asked();
+    for (let minute = 0; minute < 30; minute++) {
+      clock.advance(MINUTE_MS);
+      await run("orders");
+    }
+    expect(asked()[0] - before).toBe(30 / 5);
+    sandbox.faults.clear();
+    clock.advance(5 * MINUTE_MS);
+    await run("orders");
+    expect(scopes(test)).toEqual([]);
+  });
+
+  itWhole("of imports is probed by another feed next", async () => {
+    const feeds = await startFeeds({ settings: LIKE_FEEDS });
+    const { erp, sandbox } = feeds;
+    fillStock(erp, 1);
+    sandbox.service.setOptions({ refuse: ["import"] });
+    await feeds.minute("stocks", "prices");
+    expect(feeds.rows("SELECT area, scope FROM holds")).toEqual([{ area: "imports", scope: "area" }]);
+    sandbox.service.setOptions({ refuse: [] });
+    sandbox.faults.add({
+      match: { path: "import", feed: "stocks" },
+      times: "forever",
+      do: { kind: "status", status: 500 },
+    });
+    for (let minute = 0; minute < 20; minute++) {
+      erp.exec(`INSERT OR REPLACE INTO prices (sku, price) VALUES ('A', ${minute + 1})`);
+      await feeds.minute("stocks", "prices");
+    }
+    expect(feeds.rows("SELECT area FROM holds WHERE scope = 'area'")).toEqual([]);
+  });
+});
+
 describe("a refusal of one endpoint", () => {
   it("of the pull holds the pull alone, for as long as following is accepted; and it continues by itself", async () => {
     const { sandbox, run, clock } = test;
