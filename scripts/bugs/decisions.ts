@@ -58,6 +58,9 @@ const OF_WORDS: readonly PlantedBug[] = [
         "queue.untilMs ??= Date.parse(hold.nextProbeAt ?? '') + queue.firstMs - this.#context.clock.nowMs() + nowMs",
     },
     "src/daemon/probe-queues.ts",
+  ),
+  tested(
+    "test/daemon/gate.test.ts",
     "every probe of a hold of an area is taken by a flow whose endpoint fails for another reason",
     { in: "endTried", find: "await gate.inVain(left, job.areas, signal);", replace: "" },
     "src/daemon/run-job.ts",
