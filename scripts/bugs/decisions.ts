@@ -683,6 +683,16 @@ const OF_ANSWERS: readonly PlantedBug[] = [
     "src/daemon/run-job.ts",
   ),
   tested(
+    "test/feeds/push-repeats.test.ts",
+    "a row that went to zero, and goes again with its value, counts twice for the guard",
+    {
+      in: "saveAcknowledged",
+      find: "drop_round = iif(record = doubt_record AND gone = 0, NULL, drop_round)",
+      replace: "drop_round = drop_round",
+    },
+    "src/feeds/feed-outbox.ts",
+  ),
+  tested(
     "test/statuses/status-queued.test.ts",
     "a queued status that went again without an answer waits for a day",
     { in: "#planUnseen", find: "isDoubted || isRepeating ||", replace: "isDoubted ||" },

@@ -289,9 +289,12 @@ export function saveAcknowledged(
     )
     .run(sent);
   if (changes < rows.length)
+    // With the value that was sent it goes once more, and has gone to zero already.
     store
       .prepare(
-        "UPDATE feed_outbox SET doubt_record = NULL, doubt_until_ms = NULL, again = again > 1 WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))",
+        `UPDATE feed_outbox SET drop_round = iif(record = doubt_record AND gone = 0, NULL, drop_round),
+           dropped_at = iif(record = doubt_record AND gone = 0, NULL, dropped_at), doubt_record = NULL, doubt_until_ms = NULL,
+           again = again > 1 WHERE id IN (SELECT value ->> 0 FROM jsonb_each(?))`,
       )
       .run(sent);
   return new Set(before.filter(({ live }) => live === 1).map(({ id }) => id));

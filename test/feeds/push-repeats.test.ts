@@ -312,6 +312,20 @@ describe("a request in flight", () => {
       expect(loadSendable(store, stocks, LIMITS, -1)).toEqual([]);
     });
   });
+
+  it("with which an article went to zero has counted for the guard, although it goes again", () => {
+    const { store } = openNewStore();
+    const { stocks, catalog } = rulesOf();
+    const drops = () => store.prepare("SELECT drop_round, dropped_at FROM feed_outbox").all();
+    store.write(() => {
+      const early = mark(store, stocks, "A", { sku: "A", quantity: 0 });
+      store.prepare("UPDATE feed_outbox SET drop_round = 0, dropped_at = ?").run(AT);
+      saveAcknowledged(store, catalog, mark(store, catalog, "A", { sku: "A", name: "a" }), AT);
+      expect(drops()).toEqual([{ drop_round: 0, dropped_at: AT }]);
+      saveAcknowledged(store, stocks, early, AT);
+    });
+    expect(drops()).toEqual([{ drop_round: null, dropped_at: null }]);
+  });
 });
 
 describe("foldArticle", () => {
