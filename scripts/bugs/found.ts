@@ -1877,6 +1877,12 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "narrow", find: "lookBackMs / 2 ** (tries - 1)", replace: "lookBackMs" },
     "src/updates/pages/wide-failure.ts",
   ),
+  tested(
+    "test/updates/wide-failure.test.ts",
+    "half of an odd number of milliseconds is asked for",
+    { in: "narrow", find: "Math.ceil(lookBackMs / 2 ** (tries - 1))", replace: "lookBackMs / 2 ** (tries - 1)" },
+    "src/updates/pages/wide-failure.ts",
+  ),
   {
     name: "a position at which the service fails for hours is asked for without end",
     edits: [{ file: "src/updates/pages/since-limits.ts", of: "isLastingFault", does: "return false;" }],

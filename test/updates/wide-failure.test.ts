@@ -58,6 +58,18 @@ describe("a wide re-poll that the service does not answer", () => {
     expect(narrow(failure, 24 * HOUR_MS, HOUR_MS / 2)).toBe(hours * HOUR_MS);
   });
 
+  it("is sent again over whole milliseconds, however long the last one reached back", async () => {
+    expect(narrow({ since: "", lastMs: 0, tries: 3 }, 24 * HOUR_MS + 1, HOUR_MS)).toBe(6 * HOUR_MS + 1);
+    const test = await startFollowed(2);
+    const { asked } = refuseOld(test, 2 * HOUR_MS);
+    test.clock.advance(26 * HOUR_MS + 1);
+    for (let polls = 0; polls < 90; polls++) {
+      await poll(test);
+      expect(test.rows("SELECT error_code FROM runs WHERE job = 'updates' AND error_code = 'internal'")).toEqual([]);
+    }
+    expect(asked.filter((since) => since.startsWith("old")).length).toBeGreaterThan(2);
+  });
+
   itWhole("keeps no new change from being stored, is told of, and comes over a shorter time", async () => {
     const test = await startFollowed(3);
     await poll(test);

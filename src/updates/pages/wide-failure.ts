@@ -19,9 +19,9 @@ export function isWideDue({ lastMs, tries }: WideFailure, nowMs: number): boolea
   return leastAgoMs(lastMs, nowMs) >= backoffMs({ firstMs: WAIT_FIRST_MS, longestMs: WAIT_MAX_MS }, tries);
 }
 
-/** How far the next one reaches back (ms): as far once more, because the service may have been down, then half as far each time. */
+/** How far the next one reaches back (whole ms): as far once more, because the service may have been down, then half as far each time. */
 export function narrow({ tries }: WideFailure, lookBackMs: number, overlapMs: number): number {
-  return Math.max(lookBackMs / 2 ** (tries - 1), overlapMs);
+  return Math.max(Math.ceil(lookBackMs / 2 ** (tries - 1)), overlapMs);
 }
 
 /** To be called inside a write transaction. */
