@@ -513,7 +513,7 @@ export class World implements Scene, Line, CommitHooks {
       return lie === undefined ? this.#limit(kind) : { kind: "lie", lie };
     }
     const { fate } = taken;
-    if (fate.kind === "renamed") this.lies.noteWell(kind);
+    if (fate.kind === "renamed" || (fate.kind === "slow" && kind === "status")) this.lies.noteWell(kind);
     this.coverage.count("fate", "when" in fate ? `${fate.kind} ${fate.when}` : fate.kind);
     this.coverage.count("fate of", kind);
     if (fate.kind === "status") {

@@ -83,8 +83,8 @@ export class Lies {
   /** Every lie that was told, and of which record: what it said may last there. */
   readonly told: { lie: Lie; record: string | undefined }[] = [];
   readonly #single = new Set<string>();
-  /** From which of these on an import was answered well between two lies: what is refused then may be the record's fault. */
-  #wellFrom = Number.POSITIVE_INFINITY;
+  /** From which of these on an import, or a status, was answered well between two lies: what is refused then may be the record's fault. */
+  readonly #wellFrom = new Map<Asked, number>();
 
   begin(lie: Lie, nowMs: number): void {
     const { span } = lie;
@@ -149,9 +149,9 @@ export class Lies {
     for (const { name } of recordsOf(route, request, []) ?? []) this.#single.add(name);
   }
 
-  /** An import was answered well, whatever all of them are told. */
+  /** An import or a status was answered well, whatever all of them are told. */
   noteWell(kind: Asked): void {
-    if (kind === "import") this.#wellFrom = Math.min(this.#wellFrom, this.told.length);
+    if (!this.#wellFrom.has(kind)) this.#wellFrom.set(kind, this.told.length);
   }
 
   /** The service does not take this record, and says so of it beside others. */
@@ -163,8 +163,9 @@ export class Lies {
   lasting(): ReadonlySet<string> {
     const met = Map.groupBy(this.told, ({ lie }) => lie);
     const names = new Set(this.#single);
-    for (const { lie, record } of this.told.slice(this.#wellFrom))
+    for (const { lie, record } of this.told.slice(this.#wellFrom.get("import") ?? Number.POSITIVE_INFINITY))
       if (lie.on === "import" && record !== undefined) names.add(record);
+    for (const name of this.#refusedBeside()) names.add(name);
     for (const [lie, each] of met) {
       const records = new Set(each.flatMap(({ record }) => record ?? []));
       const saysOfRecord = SAYS_OF_RECORD.has(lie.status) || lie.status < 300;
@@ -182,6 +183,21 @@ export class Lies {
       if (lie.span === "for ever" || mayLast(lie) || isOfRecords) for (const name of records) names.add(name);
     }
     return names;
+  }
+
+  /** Orders whose status was refused, and refused again after the status of another one was accepted: whoever asks cannot but take that for their own. */
+  #refusedBeside(): string[] {
+    const from = this.#wellFrom.get("status") ?? Number.POSITIVE_INFINITY;
+    const isSaid = ({ lie }: { lie: Lie }) =>
+      lie.on === "status" && (SAYS_OF_RECORD.has(lie.status) || lie.status < 300);
+    const before = new Set(
+      this.told
+        .slice(0, from)
+        .filter(isSaid)
+        .map(({ record }) => record),
+    );
+    const again = this.told.slice(from).filter(isSaid);
+    return again.flatMap(({ record }) => (record !== undefined && before.has(record) ? [record] : []));
   }
 
   /** Records with which every request fails, and still does. */

@@ -108,6 +108,8 @@ export class DisciplineInvariants {
   /** When `GET /orders` left in the last minute. */
   #pulledAtMs: number[] = [];
   #lostPull: { life: number; atMs: number } | undefined;
+  /** The service's clock, as the last answer with a `Date` has shown it to this process. */
+  #shown: { dateMs: number; atMs: number } | undefined;
   /** Jobs that were answered with something else than they were told to expect. */
   readonly #notUnderstood = new Set<string>();
   #lives: readonly ProgramLife[] = [];
@@ -124,6 +126,7 @@ export class DisciplineInvariants {
   onStart(life: ProgramLife) {
     this.#notUnderstood.clear();
     this.#refusedConfirms.clear();
+    this.#shown = undefined;
     this.#lives = [life];
   }
 
@@ -157,6 +160,7 @@ export class DisciplineInvariants {
       return;
     }
     const { status } = told;
+    if (told.date !== undefined) this.#shown = { dateMs: Date.parse(told.date), atMs: time.elapsedMs };
     if (status < 300) this.#answeredAtMs.set(route.kind === "import" ? "imports" : "orders", time.elapsedMs);
     const area = route.kind === "import" ? "imports" : "orders";
     const [waitMs, reason] = this.#waitFor(told);
@@ -356,19 +360,26 @@ export class DisciplineInvariants {
     return [Math.min(Math.max(asked, 1_000), HOUR_MS), "rate limit"];
   }
 
-  /**
-   * A time is one of the service's clock, where the answer shows it. Where it does not, that time may have come although the machine's clock was
-   * set back.
-   */
+  /** A time is one of the service's clock, where this answer shows it or one before it did. */
   #readWait({ retryAfter: header, date: shown }: Answered): number | undefined {
     if (header === undefined) return undefined;
-    const { time, machine, service } = this.#scene;
-    const nowMs = shown === undefined ? Math.max(time.trueMs + machine.wallOffsetMs, service.now()) : Date.parse(shown);
+    const nowMs = shown === undefined ? this.#unshownNow() : Date.parse(shown);
     if (/^-?\d+$/.test(header)) {
       const number = Number(header);
       return number > 1e9 ? number * 1000 - nowMs : number * 1000;
     }
     const date = Date.parse(header);
     return Number.isNaN(date) ? undefined : date - nowMs;
+  }
+
+  /**
+   * The latest that it may be by what the program knows, as an answer without a `Date` comes: the machine's clock, or the service's that an answer to the same
+   * process has shown. Where the two differ, either wait is one that was asked for.
+   */
+  #unshownNow(): number {
+    const { time, machine } = this.#scene;
+    const shownMs = this.#shown === undefined ? Number.NaN : this.#shown.dateMs + time.elapsedMs - this.#shown.atMs;
+    const machineMs = time.trueMs + machine.wallOffsetMs;
+    return Number.isNaN(shownMs) ? machineMs : Math.max(machineMs, shownMs);
   }
 }
