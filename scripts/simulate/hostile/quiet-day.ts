@@ -600,8 +600,10 @@ const UNREAD = [
 
 function isOfLasting(world: World, what: string, row: string | number): boolean {
   const { auditor, erp, lies, versions, forms, service, statuses } = world;
-  // Behind positions of the service's own no order is looked for because of a full page of one timestamp.
-  if (what === "a hold stands" && String(row).startsWith("updates tie")) return forms.next !== "none";
+  // Behind positions of the service's own no order is looked for because of a full page of one timestamp. Otherwise it is settled once
+  // no late change can join it.
+  if (what === "a hold stands" && String(row).startsWith("updates tie"))
+    return forms.next !== "none" || isTieOpen(world);
   // Behind a page that one absurd record fills no change is certain.
   if (what === "a hold stands" && String(row).startsWith("updates cut"))
     return isBehindUntold(world, service.now() - DAY_MS);
@@ -634,6 +636,18 @@ function isOfLasting(world: World, what: string, row: string | number): boolean 
   if (what !== ROWS) return false;
   const key = auditor.prepare(ROW_OF).pluck().get(row);
   return lies.lasting().has(String(key));
+}
+
+const TIE_OVER = "SELECT value ->> '$[2]' FROM meta WHERE key = 'tie' AND value ->> '$[3]' = 'late'";
+/** Longer than the overlap, within which a change may appear late. */
+const LATE_MS = 11 * MINUTE_MS;
+
+/** Whether the orders of a full page of one timestamp were read, and are read once more when the overlap after it is over: in some minutes. */
+function isTieOpen({ auditor, service }: World): boolean {
+  const overNs = auditor.prepare(TIE_OVER).pluck().get() as string | null | undefined;
+  if (overNs === null || overNs === undefined) return false;
+  const leftMs = Number(BigInt(overNs) / 1_000_000n) - service.now();
+  return leftMs > 0 && leftMs <= LATE_MS;
 }
 
 const IS_HERE = "SELECT 1 FROM orders WHERE order_id = ?";
@@ -699,7 +713,9 @@ function hasRefusable({ auditor }: World): boolean {
 function isRightlyFailing(world: World, flow: string): boolean {
   const { limited } = world.forms;
   const isLimited = limited !== "none" && SENDERS[limited].includes(flow);
-  return isLimited || (flow === "statuses" && hasRefusable(world));
+  // Its last page is filled so that nothing leads on from it, and says that there is more: whoever asks cannot but say that something is missing.
+  const isUntold = flow === "updates" && isBehindUntold(world, world.service.now() - DAY_MS);
+  return isLimited || isUntold || (flow === "statuses" && hasRefusable(world));
 }
 
 /**
