@@ -835,6 +835,22 @@ const OF_CHANGES: readonly PlantedBug[] = [
     "src/updates/pages/first-page.ts",
   ),
   tested(
+    "test/updates/follow-limits.test.ts",
+    "an age that was answered and not worth a write forgotten at a refusal",
+    {
+      in: "noteRefused",
+      find: "answeredMs ?? 0].filter(",
+      replace: "before === undefined ? (answeredMs ?? 0) : 0].filter(",
+    },
+    "src/updates/pages/since-limits.ts",
+  ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "an age that is known to be answered asked for a unit too far back",
+    { in: "askNoEarlier", find: "asked.ns < instantNs", replace: "asked.ns < 0n" },
+    "src/updates/pages/follow.ts",
+  ),
+  tested(
     "test/updates/since-limits.test.ts",
     "a since between two milliseconds asked for again and again",
     { in: "noteRefused", find: "asked.ns + MS_NS - 1n", replace: "asked.ns" },

@@ -205,6 +205,24 @@ describe("a service that refuses a since of more than three days", () => {
     },
   );
 
+  it("of an hour: a position that becomes as old where nothing changes fails no pass, once something is known of the limit", async () => {
+    const test = await start(2, HOUR_MS, { precision: "s" });
+    const rule = test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: { kind: "status", status: 503 },
+    });
+    await run(test, 80 * 60_000, 40 * 60_000);
+    test.sandbox.faults.remove(rule);
+    await run(test, 2 * HOUR_MS, 20 * 60_000);
+    test.change(test.ids[1]!, { status: "packed" });
+    const before = refusedPolls(test);
+    expect(await run(test, 2 * HOUR_MS, 150_000)).toBe(0);
+    expect(refusedPolls(test) - before).toBeGreaterThan(0);
+    expect(held(test)).toEqual([]);
+    expect(statuses(test)).toEqual(["accepted", "packed"]);
+  });
+
   itWhole(
     "of an hour, is followed again once it refuses what it has answered: a since becomes older with each repeat",
     async () => {

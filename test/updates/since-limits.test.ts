@@ -126,7 +126,7 @@ describe("the first since of a pass", () => {
       4 * DAY_MS,
       limits({ refusedMs: DAY_MS + 600, answeredMs: DAY_MS }),
       {},
-      DAY_MS / 2 + 1_000,
+      DAY_MS / 2,
       true,
     ],
     [
@@ -161,6 +161,16 @@ describe("what is learned", () => {
       noteRefused(limits({ answeredMs: DAY_MS }), askedAt(DAY_MS), NOW, 5),
       { refusedMs: DAY_MS },
     ],
+    [
+      "more was answered than was worth a write",
+      noteRefused(limits({ answeredMs: HOUR_MS }), askedAt(DAY_MS), NOW, HOUR_MS + MINUTES),
+      { refusedMs: DAY_MS, answeredMs: HOUR_MS + MINUTES },
+    ],
+    [
+      "more was kept than this process was answered",
+      noteRefused(limits({ answeredMs: HOUR_MS }), askedAt(DAY_MS), NOW, MINUTES),
+      { answeredMs: HOUR_MS },
+    ],
     ["minutes are refused: it is not the age", noteRefused(limits({}), askedAt(MINUTES), NOW, undefined), undefined],
     ["what was refused is answered", noteAnswered(limits({}), askedAt(3 * DAY_MS), NOW), undefined],
     [
@@ -177,6 +187,26 @@ describe("what is learned", () => {
     if (expected === undefined) expect(learned).toBeUndefined();
     else expect(learned).toMatchObject(expected);
   });
+});
+
+it.each<[string, Partial<FollowRules>]>([
+  ["seconds", { since: "unix" }],
+  ["milliseconds", { since: "unix_ms" }],
+])("asks for no more than the age that is known, in whole %s", (_, how) => {
+  const answeredMs = 50 * MINUTES - 60.5;
+  const { asked } = planSince(
+    {
+      position: before(4 * DAY_MS),
+      serviceNow: NOW,
+      leastNow: NOW,
+      newest: undefined,
+      learned: { form: undefined, limits: limits({ answeredMs }) },
+    },
+    { ...rules(10 * MINUTES), ...how },
+  );
+  const age = ageOf(asked, NOW) ?? 0;
+  expect(age).toBeLessThanOrEqual(Math.round(answeredMs));
+  expect(age).toBeGreaterThan(answeredMs - 1_000);
 });
 
 it("comes to a since that is answered, whatever the limit, and stays there", () => {

@@ -132,8 +132,7 @@ export class FirstPages {
 
   #learnRefused(pass: Pass, asked: Asked): void {
     const { limits } = pass.learned;
-    const answeredMs = limits?.answeredMs ?? this.#answeredMs;
-    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#askedAt, answeredMs) };
+    pass.learned = { ...pass.learned, limits: noteRefused(limits, asked, this.#askedAt, this.#answeredMs) };
     this.#answeredMs = pass.learned.limits?.answeredMs;
   }
 

@@ -353,6 +353,12 @@ export function askAt(instantNs: bigint, form: TimestampForm | undefined, rules:
   return { since, ns: instantOf(since, rules.timezone) ?? ns, isKnownTimestamp: false };
 }
 
+/** The same rounded up: a `since` that is answered up to an age must not be older. */
+export function askNoEarlier(instantNs: bigint, form: TimestampForm | undefined, rules: FollowRules): Asked {
+  const asked = askAt(instantNs, form, rules);
+  return asked.ns < instantNs ? askAt(instantNs + unitOf(form, rules), form, rules) : asked;
+}
+
 export function instantOf(text: string | null | undefined, timezone: string): bigint | undefined {
   return text === null || text === undefined ? undefined : parseTimestamp(text, timezone)?.instantNs;
 }

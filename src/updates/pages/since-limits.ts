@@ -10,7 +10,7 @@ import { areOrdersAnswered, loadFailingSince } from "../../pass/runs.ts";
 import { MINUTE_MS, MS_NS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { Learned } from "../times/learn-form.ts";
-import { type Asked, askAt, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
+import { type Asked, askAt, askNoEarlier, type FollowRules, instantOf, planAskBefore, planFirstAsk } from "./follow.ts";
 
 const REFUSED_POSITION: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
@@ -109,7 +109,9 @@ export function planSince(
     from(rules.plainOverlapMs),
     from(0),
     ...(isCovered ? behind : []),
-    ...(nowNs === undefined ? [] : ages.map((age) => askAt(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
+    ...(nowNs === undefined
+      ? []
+      : ages.map((age) => askNoEarlier(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
     ...(fromNewest !== undefined && (isTimeUnknown || position === undefined) ? [fromNewest] : []),
   ].filter(({ ns }) => ns > widest.ns && ns >= usefulNs);
   const oldestFirst = narrower.sort((a, b) => (a.ns < b.ns ? -1 : 1));
@@ -142,7 +144,7 @@ export function isAnswered(
 
 /**
  * After a refusal. Undefined where `since` was so young that its age cannot be the reason: then everything is tried anew.
- * @param answeredMs the largest age that was answered before
+ * @param answeredMs the largest age that this process was answered: more than is kept, where that would not have been worth a write
  */
 export function noteRefused(
   limits: SinceLimits | undefined,
@@ -154,12 +156,13 @@ export function noteRefused(
   const age = ageOf(asked, serviceNow);
   if (isYoung(asked, serviceNow)) return undefined;
   const refusedMs = age === undefined ? before?.refusedMs : Math.min(age, before?.refusedMs ?? age);
-  const answered = before?.answeredMs ?? answeredMs;
+  const ages = [before?.answeredMs ?? 0, answeredMs ?? 0].filter((ms) => ms > 0 && ms < (refusedMs ?? 0));
+  const answered = ages.length > 0 ? Math.max(...ages) : undefined;
   return {
     refusedMs,
     // Up to the next whole one: what was refused is refused again.
     refusedUpToMs: Math.max(Number((asked.ns + MS_NS - 1n) / MS_NS), before?.refusedUpToMs ?? 0),
-    ...(answered !== undefined && refusedMs !== undefined && answered < refusedMs && { answeredMs: answered }),
+    ...(answered !== undefined && { answeredMs: answered }),
     atMs: msOf(serviceNow) ?? before?.atMs,
     isProven: before?.isProven === true,
     isCertain: before?.isCertain,
