@@ -138,7 +138,12 @@ const FAILING_OF: Readonly<Record<string, string>> = {
 };
 
 function waitsLonger(world: World, request: unknown): boolean {
-  return isServedOlder(world, request) || isGoneWithAll(world, request) || isMovedOnUnshown(world, request);
+  return (
+    isServedOlder(world, request) ||
+    isGoneWithAll(world, request) ||
+    isMissingAnew(world, request) ||
+    isMovedOnUnshown(world, request)
+  );
 }
 
 /**
@@ -186,6 +191,24 @@ function isGoneWithAll({ auditor, service, forms }: World, request: unknown): bo
     .slice(gone)
     .filter(({ kind, status, at }) => kind === "snapshot" && status === 200 && at <= untilMs);
   return (read.at(-1)?.at ?? 0) - (read[0]?.at ?? 0) < MISSING_FOR_MS;
+}
+
+const MISSING = `SELECT m.order_id AS orderId, m.since FROM status_requests r JOIN missing_orders m ON m.order_id = lower(r.order_id)
+  WHERE r.id = ?`;
+
+/** The service has the order no longer, and after it said so the changes have listed the order: the time for which it must be missing begins anew. */
+function isMissingAnew({ auditor, service, forms, time, machine }: World, request: unknown): boolean {
+  const row = auditor.prepare(MISSING).get(request) as { orderId: string; since: string } | undefined;
+  if (!forms.retention || row === undefined) return false;
+  const { entries } = service.ledger;
+  const gone = entries.findIndex(
+    ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(row.orderId),
+  );
+  const isListed = entries
+    .slice(Math.max(gone, 0))
+    .some(({ kind, servedIds }) => kind === "updates" && servedIds.includes(row.orderId));
+  const sinceMs = time.trueMs + machine.wallOffsetMs - Date.parse(row.since);
+  return gone >= 0 && isListed && sinceMs < MISSING_FOR_MS;
 }
 
 const READ_OLDER = `SELECT 1 FROM owed_reads WHERE order_id = ? AND last_error LIKE '%is older than what is stored%'`;
