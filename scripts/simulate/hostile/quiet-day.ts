@@ -108,10 +108,6 @@ export async function endQuietly(world: World): Promise<Losses> {
       await goOn(world, HOUR_MS, rounds);
       if (hours % DAY_HOURS !== 0) continue;
       // A day more: the ERP takes what is there, and the night compares, as on any day.
-    for (let hours = 0; hours < INSISTED_HOURS && (isOwed() || isWaiting()); hours++) {
-      await goOn(world, HOUR_MS, rounds);
-      // Days go by: each has its night, and the ERP reads what there is.
-      if (hours % 24 !== 23) continue;
       world.erp.take();
       await night(world);
     }
