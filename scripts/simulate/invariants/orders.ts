@@ -71,6 +71,8 @@ export class OrderInvariants {
   readonly #receivedIds = new Set<string>();
   /** What was received as orders since the last confirm that the service carried out. */
   #sinceConfirm = "";
+  /** The program that received it. */
+  #sinceConfirmBy = 0;
   /** Number of confirms that the service carried out for more orders than it had delivered. */
   largerConfirms = 0;
   #lastEvent = 0;
@@ -155,7 +157,7 @@ export class OrderInvariants {
     return !forms.date && entries.some(({ at }, place) => at < (entries[place - 1]?.at ?? 0) - MINUTE_MS);
   }
 
-  onTold({ route, fate }: Sent, told: Told) {
+  onTold({ route, fate, life }: Sent, told: Told) {
     const holdsRecords = route.kind === "orders" || route.kind === "updates" || route.kind === "snapshot";
     if (this.#scene.forms.journal && holdsRecords && told.kind === "answer" && told.status < 300) {
       this.#bodies.push({ isBatch: route.kind === "orders", text: told.body });
@@ -171,6 +173,9 @@ export class OrderInvariants {
     if (route.kind !== "orders" || told.kind !== "answer" || told.status >= 300) return;
     // Orders that stand beside an error are stored, and a confirm that names orders may name them.
     const isBesideError = fate?.kind === "lie" && fate.lie.body === "error beside" && fate.lie.when === "after";
+    // The pages that a program had before it died are of a batch that has no row: nothing tells the next one that they were of it.
+    if (this.#scene.forms.pages !== null && this.#sinceConfirmBy !== life.number) this.#sinceConfirm = "";
+    this.#sinceConfirmBy = life.number;
     this.#sinceConfirm += told.body.toLowerCase();
     if (!told.isReadable && !(isBesideError && this.#scene.forms.confirm === "order_ids")) return;
     for (const [, literal] of told.body.matchAll(/"batch_id":("[^"]*"|\d+)/g)) this.#receivedBatches.add(literal ?? "");

@@ -47,6 +47,9 @@ const IDLE_PER_REQUEST_MS = 500;
 const IDLE_PER_READ_MS = 5_000;
 const IS_REFUSED_HERE = `SELECT 1 FROM status_requests WHERE comment = ? AND state = 'refused'
   AND last_error LIKE 'the order was cancelled after%'`;
+/** The order was changed while the request stood in a queue, and does not have its status. */
+const IS_REFUSED_UNKNOWN =
+  "SELECT 1 FROM status_requests WHERE comment = ? AND state = 'refused' AND last_error LIKE 'changed meanwhile%'";
 /** A request for the status that its order had: none can tell by looking at it. */
 const IS_OF_SAME =
   "SELECT 1 FROM status_requests WHERE comment = json_extract(?, '$.comment') AND status_sent IS status_before";
@@ -110,7 +113,7 @@ export class StatusInvariants {
   readonly #refusedEarly = new Set<number>();
   /** Requests that the service itself has refused. */
   readonly refused = new Set<number>();
-  /** Requests that took effect out of a queue after the service had refused them. */
+  /** Requests that took effect out of a queue after the service had refused them, or after the bridge had said that their effect is not known. */
   readonly #carriedOutAfterRefusal = new Set<number>();
   /** Requests of which it was not known for a while whether they had taken effect. */
   readonly #wasUnknown = new Set<number>();
@@ -542,7 +545,8 @@ export class StatusInvariants {
     const { fail, service, versions } = this.#scene;
     const times = (this.#queued.get(number) ?? 0) + 1;
     this.#queued.set(number, times);
-    if (this.refused.has(number)) this.#carriedOutAfterRefusal.add(number);
+    const isUnknown = this.#scene.auditor.prepare(IS_REFUSED_UNKNOWN).get(`request ${number}`) !== undefined;
+    if (this.refused.has(number) || isUnknown) this.#carriedOutAfterRefusal.add(number);
     if (times > QUEUED_MAX) fail(12, `request ${number} was taken into a queue and took effect ${times} times`);
     this.#effects.set(number, {
       orderId,
