@@ -177,8 +177,8 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "another number of a record overlooked",
       REPORTS,
-      "return sent === undefined || said === undefined || sent === said ?",
-      "return sent === undefined || said === undefined || sent !== undefined ?",
+      "return sent.length === 0 || said === undefined || sent.includes(said) ?",
+      "return sent.length === 0 || said === undefined || sent.length > 0 ?",
     ),
     draws: leftOut("echo"),
   },
@@ -2455,5 +2455,15 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "a quota that stays is tried every day",
     { in: "planAfterWait", find: "Math.min(2 * limit.days, DAYS_MAX)", replace: "Math.min(limit.days, DAYS_MAX)" },
     "src/updates/reads/plan-read-budget.ts",
+  ),
+  tested(
+    "test/service/outcome/usual-reports.test.ts",
+    "what an answer says of an article with two records is compared with one of them",
+    {
+      in: "#wordsBeside",
+      find: "all.map((each) => this.#recordAt(each))",
+      replace: "all.slice(0, 1).map(() => this.#recordAt(index))",
+    },
+    REPORTS,
   ),
 ];

@@ -27,7 +27,8 @@ const DIFFERING_MAX = 10;
 export interface NamedElement {
   index: number;
   key: readonly string[];
-  record: object;
+  /** Those that have the name: which of them the element is about is not known. */
+  records: readonly object[];
   element: object;
 }
 
@@ -73,19 +74,19 @@ export function wordsOfMembers(
 }
 
 /**
- * Whether a member of what names a record repeats a number of it, or says yes. `maybe`: a small number, which may do so by
+ * Whether a member of what names records repeats a number of one of them, or says yes. `maybe`: a small number, which may do so by
  * chance; `less`: one that is smaller than a number of the record; `key`: its key.
  */
 function holdsOf(
   name: string,
   value: unknown,
-  { key, record }: { key: readonly string[]; record: object },
+  { key, records }: { key: readonly string[]; records: readonly object[] },
 ): "yes" | "maybe" | "less" | "more" | "key" | "nothing" {
   if (isYes(bareName(name.split(".").at(-1) ?? ""), value)) return "yes";
   if (isScalar(value) && key.includes(String(value))) return "key";
   const number = numberOf(value);
   if (number === undefined) return "nothing";
-  const sent = membersIn(record, 1).flatMap(({ value: own }) => numberOf(own) ?? []);
+  const sent = records.flatMap((record) => membersIn(record, 1)).flatMap(({ value: own }) => numberOf(own) ?? []);
   if (!sent.includes(number)) return number < Math.max(...sent) ? "less" : "more";
   return Math.abs(number) > SMALL_MAX ? "yes" : "maybe";
 }

@@ -70,6 +70,12 @@ export function readSaid(
   return { of, unnamed: [...unnamed], ordinary: isSilent ? ordinaryOf(answer, "", 0).slice(0, ORDINARY_MAX) : [] };
 }
 
+/** A record, by its index in the request; `all`: with those that have the same name, as the warehouses of an article do. */
+interface Named {
+  index: number;
+  all: readonly number[];
+}
+
 class ReportReader {
   readonly of: readonly Set<string>[];
   readonly unnamed = new Set<string>();
@@ -114,7 +120,8 @@ class ReportReader {
     const named = members.map(([key]) => this.#names.ofMember(key, path));
     if (members.length > 0 && named.every((indexes) => indexes.length > 0)) {
       for (const [at, [, about]] of members.entries())
-        for (const index of named[at] ?? []) this.#say(index, this.#wordsAt(path, about, index));
+        for (const index of named[at] ?? [])
+          this.#say(index, this.#wordsAt(path, about, { index, all: named[at] ?? [] }));
       return;
     }
     if (isNumbered(members)) {
@@ -122,7 +129,7 @@ class ReportReader {
       return;
     }
     const indexes = this.#names.ofElement(value, path);
-    for (const index of indexes) this.#say(index, this.#wordsBeside(path, value, index));
+    for (const index of indexes) this.#say(index, this.#wordsBeside(path, value, { index, all: indexes }));
     if (indexes.length > 0) return;
     for (const [key, below] of members) this.visit(below, memberPath(path, key), depth + 1);
   }
@@ -171,20 +178,25 @@ class ReportReader {
     for (const [index, each] of words.entries()) this.#say(index, each.filter(isOdd));
   }
 
-  #wordsAt(path: string, value: unknown, index: number): string[] {
+  #wordsAt(path: string, value: unknown, named: Named): string[] {
     const place = placeWords(path);
-    if (isScalar(value)) return [place, ...verdictOf(place, { name: "status", value, sent: this.#sent[index] })];
-    return Array.isArray(value) ? [place] : this.#wordsBeside(path, value ?? {}, index);
+    if (isScalar(value)) return [place, ...verdictOf(place, { name: "status", value, sent: this.#sent[named.index] })];
+    return Array.isArray(value) ? [place] : this.#wordsBeside(path, value ?? {}, named);
   }
 
-  #wordsBeside(path: string, element: object, index: number): string[] {
+  #wordsBeside(path: string, element: object, { index, all }: Named): string[] {
     const place = placeWords(path.replace(/\[\]$/, ""));
     const sent = this.#sent[index];
-    const record = this.#recordAt(index);
+    const records = all.map((each) => this.#recordAt(each));
     const verdicts = verdictsIn(element).flatMap((verdict) => verdictOf(place, { ...verdict, sent }));
     const others = this.#elements.get(place) ?? [];
-    this.#elements.set(place, [...others, { index, key: sent?.key ?? [], record, element }]);
-    return [place, ...verdicts, ...flagsIn(place, element, record), ...repeatsIn(place, element, record)];
+    this.#elements.set(place, [...others, { index, key: sent?.key ?? [], records, element }]);
+    return [
+      place,
+      ...verdicts,
+      ...flagsIn(place, element, this.#recordAt(index)),
+      ...repeatsIn(place, element, records),
+    ];
   }
 
   #recordAt(index: number): object {
@@ -247,13 +259,14 @@ function flagsIn(place: string, element: object, record: object): string[] {
   return flags.slice(0, FLAGS_MAX);
 }
 
-/** The answer may repeat what was sent: reports numbers that differ. */
-function repeatsIn(place: string, element: object, record: object): string[] {
+/** The answer may repeat what was sent: reports numbers that differ from those of every record that is named. */
+function repeatsIn(place: string, element: object, records: readonly object[]): string[] {
   return Object.entries(element).flatMap(([name, value]) => {
-    const own: unknown = (record as Readonly<Record<string, unknown>>)[name];
-    if (isObject(value) && isObject(own)) return repeatsIn(`${place}${name}.`, value, own);
-    const [sent, said] = [own, value].map(numberOf);
-    return sent === undefined || said === undefined || sent === said ? [] : [`${place}${name}=other`];
+    const own = records.map((record) => (record as Readonly<Record<string, unknown>>)[name]);
+    if (isObject(value) && own.some(isObject)) return repeatsIn(`${place}${name}.`, value, own.filter(isObject));
+    const said = numberOf(value);
+    const sent = own.flatMap((each) => numberOf(each) ?? []);
+    return sent.length === 0 || said === undefined || sent.includes(said) ? [] : [`${place}${name}=other`];
   });
 }
 

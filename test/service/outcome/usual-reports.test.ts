@@ -31,6 +31,28 @@ describe("what members of an answer repeat of the records", () => {
     },
   );
 
+  describe("where several records have the name", () => {
+    const inBoth = (amounts: readonly [number, number]) =>
+      amounts.map((quantity, at) => ({ key: ["A-1", `${at}`], record: JSON.stringify({ sku: "A-1", quantity }) }));
+    const answerOf = (amounts: readonly number[]) => ({ items: amounts.map((stock) => ({ sku: "A-1", stock })) });
+    const learned = [[6, 5] as const, [8, 9] as const, [7, 4] as const].reduce((usual, [one, other]) => {
+      const said = readSaid(answerOf([one, other]), inBoth([one, other]), usual);
+      return learnSaid(usual, wordsOf(said), said.ordinary);
+    }, NOTHING_SAID);
+    const odd = (answer: object) => findOdd(learned, readSaid(answer, inBoth([3, 2]), learned));
+
+    it("is compared with all of them", () => {
+      expect(odd(answerOf([3, 2]))).toEqual([]);
+      expect(odd(answerOf([2, 3]))).toEqual([]);
+    });
+
+    it("is missed where a later record has nothing there, or what none of them has", () => {
+      expect(odd({ items: [{ sku: "A-1" }, { sku: "A-1", stock: 2 }] })).not.toEqual([]);
+      expect(odd(answerOf([11, 2]))).not.toEqual([]);
+      expect(findOdd(learned, readSaid({ items: [{ sku: "A-1" }] }, sent(15), learned))).toMatchObject([{ index: 0 }]);
+    });
+  });
+
   type Rows = readonly { quantity: number; element: object }[];
   const ask = (rows: Rows, usual: UsuallySaid) => {
     const all = rows.map(({ quantity }, at) => ({
