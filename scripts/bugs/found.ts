@@ -2466,4 +2466,16 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     },
     REPORTS,
   ),
+  tested(
+    "test/service/outcome/usual-forms.test.ts",
+    "words of a refusal usual after a day in which other records were accepted",
+    { of: "isRefusal", does: "void doubt; return false;" },
+    "src/service/outcome/usual-forms.ts",
+  ),
+  tested(
+    "test/service/outcome/partial-acceptance.test.ts",
+    "a count of 0 taken for one of changes beside words of a refusal",
+    { in: "withDoubt", find: 'if (unknown?.why === "words") return acceptance;', replace: "" },
+    "src/service/outcome/import-result.ts",
+  ),
 ];

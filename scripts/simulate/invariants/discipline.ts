@@ -81,6 +81,7 @@ const CONFIRMS_IN_ROW = 3;
 const QUARANTINED = `SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds f ON f.feed_id = x.feed_id WHERE x.state = 'refused'`;
 const NEWEST_BATCH = "SELECT max(id) FROM batches";
 const ROW_OF_NAME = "SELECT max(id) FROM batches WHERE service_batch_id = ?";
+const ROW_OF_IDS = "SELECT max(id) FROM batches WHERE instr(order_ids, ?) > 0 AND instr(order_ids, ?) > 0";
 const IS_IN_LATER_BATCH = "SELECT 1 FROM batches WHERE id > ? AND instr(order_ids, ?) > 0";
 
 function confirmOf({ request }: Sent): string {
@@ -289,14 +290,19 @@ export class DisciplineInvariants {
     return this.#refusedConfirms.size < CONFIRMS_IN_ROW ? confirmOf(sent) : this.#flowOf(sent.route);
   }
 
-  /** A batch that comes under another name each time is one, which the bridge keeps in one row. */
+  /** A batch that comes under another name each time is one, which the bridge keeps in one row; so is one that is confirmed in parts. */
   #batchOf(sent: Sent): string {
+    const body = sent.request.body.toString("utf8");
     // Some names are numbers that no double holds.
-    const [, name] = /^\{"batch_id":"?(.*?)"?\}$/s.exec(sent.request.body.toString("utf8")) ?? [];
-    const row = this.#scene.auditor
-      .prepare(ROW_OF_NAME)
-      .pluck()
-      .get(name ?? "") as number | null;
+    const [, name = ""] = /^\{"batch_id":"?(.*?)"?\}$/s.exec(body) ?? [];
+    const { order_ids: ids = [] } = JSON.parse(body) as { order_ids?: string[] };
+    const isPart = this.#scene.forms.confirmIds !== null && ids.length > 0;
+    const { auditor } = this.#scene;
+    const row = (
+      isPart
+        ? auditor.prepare(ROW_OF_IDS).pluck().get(ids[0], ids.at(-1))
+        : auditor.prepare(ROW_OF_NAME).pluck().get(name)
+    ) as number | null;
     return row === null ? confirmOf(sent) : `batch ${row}`;
   }
 

@@ -157,10 +157,13 @@ export class GuardInvariants {
 
   /** In the row with that key, or in one that spells its article otherwise. */
   #isInStock(key: string): boolean {
-    const { erp } = this.#scene;
-    const [sku = ""] = JSON.parse(key) as string[];
-    const rows = [...this.#rowsOf(key), ...erp.rowsOf("stocks", erp.articleOf("stocks", sku))];
+    const rows = [...this.#rowsOf(key), ...this.#scene.erp.rowsOf("stocks", this.#articleOf(key))];
     return rows.some(({ value }) => Number(value) > 0);
+  }
+
+  #articleOf(key: string): string {
+    const [sku = ""] = JSON.parse(key) as string[];
+    return this.#scene.erp.articleOf("stocks", sku);
   }
 
   #rowsOf(key: string) {
@@ -176,9 +179,11 @@ export class GuardInvariants {
     const spans = same.map(({ wallMs: fromMs }) =>
       same.filter((drop) => drop.wallMs >= fromMs && drop.wallMs <= fromMs + OVER_MS - SLACK_MS),
     );
-    const dropped = Math.max(
-      ...spans.filter((span) => span.some((drop) => drop.wallMs === wallMs)).map(({ length }) => length),
-    );
+    // One article that has gone in one spelling and then in another has gone once.
+    const articles = spans
+      .filter((span) => span.some((drop) => drop.wallMs === wallMs))
+      .map((span) => new Set(span.map((drop) => this.#articleOf(this.#articles.get(drop) ?? "[]"))));
+    const dropped = Math.max(...articles.map(({ size }) => size));
     // An article that the service has accepted and not yet acknowledged counts on one side only.
     const known = Math.max(this.#live.size + dropped, auditor.prepare(LIVE).pluck().get() as number) + 1;
     if (dropped >= GUARD_FROM && dropped * 100 > PERCENT * known)

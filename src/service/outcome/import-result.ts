@@ -67,6 +67,8 @@ export function withDoubt(
   const isOfCounts = short !== undefined || unknown !== undefined;
   const words = isOfCounts ? readRefusedCount(answer) : readPartWords(answer, sent);
   if (words !== undefined) return { ...acceptance, unknown: { why: "part", words } };
+  // Words of a refusal say more than a count of 0, which may be one of changes.
+  if (unknown?.why === "words") return acceptance;
   if (short !== undefined) return { ...acceptance, unknown: unknownByCount(short) };
   const listed = unknown === undefined ? readLeftOut(answer) : undefined;
   return listed === undefined ? acceptance : { ...acceptance, unknown: { why: "list", words: listed } };

@@ -129,8 +129,10 @@ export function learnUnusual(
   // may be said of single records alone.
   const isYoung = isOther && form.doubt === null && ageMs < PATIENCE_MS;
   const times = met.times + 1;
-  // A usual form that reports something else of its records reports it of these records, for however long.
-  const isOfRecords = isOther && learned.known.some((usual) => isAlike(usual, form));
+  // A usual form that reports something else of its records reports it of these records, for however long; so do words of a refusal
+  // while other records are accepted as usual.
+  const isOfRecords =
+    isOther && (learned.known.some((usual) => isAlike(usual, form)) || (isRefusal(form) && !met.isAlone));
   const isLong = forMs >= (isYoung ? Math.max(ageMs, HOUR_MS) : PATIENCE_MS);
   const isEnough = times >= PATIENCE_TIMES && isLong && !isOfRecords;
   if (!isEnough || (now.needsSign && !mayReplace(learned, { ...form, isAlone: met.isAlone, isYoung })))
@@ -143,6 +145,11 @@ export function learnUnusual(
   const seen = former.length === 0 ? { since: now.at, seenAt: now.at } : { since, ...(seenAt && { seenAt }) };
   const known = former.length === 0 ? adopted : { ...adopted, isReplacement: true as const };
   return withKnown({ ...NOTHING_LEARNED, known: former, fresh: isYoung ? [] : others, ...seen }, known);
+}
+
+/** In words, or of a part of the records. */
+function isRefusal({ doubt }: AnswerForm): boolean {
+  return doubt === "words" || doubt === "part";
 }
 
 /**

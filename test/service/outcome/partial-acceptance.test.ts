@@ -250,4 +250,14 @@ describe("why an answer leaves a request in doubt, which a person accepts by its
     if (accepted.kind !== "accepted") expect.fail(`it is no acceptance: ${accepted.kind}`);
     expect(withDoubt(accepted, { short: undefined, sent: sentOf(3) }).unknown?.why).toBe(why);
   });
+
+  it.each([
+    ["Обновлено: 0, не найдено: 1", "words"],
+    ["Обновлено: 0", "counts"],
+  ])("%s, where fewer were counted than were sent: %s", (body, why) => {
+    const accepted = readAcceptance({ contentType: "text/plain", body: Buffer.from(body) });
+    if (accepted.kind !== "accepted") expect.fail(`it is no acceptance: ${accepted.kind}`);
+    const short = { name: "Обновлено", count: 0 };
+    expect(withDoubt(accepted, { short, sent: sentOf(1) }).unknown?.why).toBe(why);
+  });
 });

@@ -340,6 +340,27 @@ describe("a new form", () => {
     expect(isUnusual(wait(afterAMonth(learned), 24 * 7, one("B-2")), one("B-2"))).toBe(true);
   });
 
+  it.each(["Updated: 0, not found: 1", "Обновлено: 0, не найдено: 1"])(
+    "in words of a refusal never counts while other records are accepted as usual: %s",
+    (words) => {
+      const one = form(words);
+      expect(one.doubt).toBe("words");
+      const noSign = (learned: LearnedForms, hours: number) => {
+        let after = learned;
+        for (let ms = STEP_MS; ms <= hours * HOUR_MS; ms += STEP_MS)
+          after = learnUnusual(after, one, { ...seen(START_MS + ms, STEP_MS), needsSign: false });
+        return after;
+      };
+      const begun = noSign(afterAMonth(usually(words.replace("0", "2").replace(/1$/, "0"))), 1);
+      const beside = learnUsual(begun, form(words.replace("0", "3").replace(/1$/, "0")), {
+        at: at(START_MS),
+        endsDoubt: false,
+      });
+      expect(isUnusual(noSign(beside, 24 * 7), one)).toBe(true);
+      expect(isUnusual(noSign(begun, 24), one)).toBe(false);
+    },
+  );
+
   it("that says nothing counts after a day where the usual one had no sign of an acceptance either", () => {
     const silent = form("");
     const wordless = afterAMonth(usually('{"notice":"Good day"}'));
