@@ -2478,4 +2478,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "withDoubt", find: 'if (unknown?.why === "words") return acceptance;', replace: "" },
     "src/service/outcome/import-result.ts",
   ),
+  tested(
+    "test/feeds/tried-rows.test.ts",
+    "what was acknowledged by a clock that was set back counts as older than the doubt",
+    { of: "loadEarliestSince", does: "void [store, since]; return undefined;" },
+    "src/pass/runs.ts",
+  ),
 ];

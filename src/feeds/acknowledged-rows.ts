@@ -7,6 +7,7 @@ import type { FeedName } from "../config/feed-names.ts";
 import type { Store } from "../database/store.ts";
 import type { Message } from "../messages/message.ts";
 import { m } from "../messages/messages.ts";
+import { loadEarliestSince } from "../pass/runs.ts";
 import type { FeedRules } from "./feed.ts";
 import { INVALID_EPOCH, keyInJson, paddedKey, sameKey } from "./feed-rows.ts";
 
@@ -64,7 +65,8 @@ export function invalidateTable(store: Store, rules: FeedRules): void {
 /**
  * Invalidates acknowledgements of these feeds since a time: their rows are sent again with their newest values, deleted
  * rows as deleted. The passes of the feeds mark them: see {@link markInvalidated}.
- * @param invalid.since by this machine's clock; `""`: all. A time after `at` means that the clock was set back: all as well.
+ * @param invalid.since by this machine's clock; `""`: all. A time after `at` means that the clock was set back: all as well. Where it was
+ * set back since and has come past that time again, from the earliest time on that it has shown.
  * @param invalid.because for the log
  */
 export function invalidateAcknowledged(
@@ -76,7 +78,9 @@ export function invalidateAcknowledged(
     `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
        compare_because = coalesce(compare_because, @because) WHERE name = @name`,
   );
-  for (const name of names) invalidate.run({ name, since: since > at ? "" : since, because: store.textOf(because) });
+  const earliest = loadEarliestSince(store, since) ?? since;
+  const from = since > at ? "" : earliest < since ? earliest : since;
+  for (const name of names) invalidate.run({ name, since: from, because: store.textOf(because) });
 }
 
 /** The feeds whose rows are sent to this path. */

@@ -61,6 +61,16 @@ export function isWell(store: Store, flow: string): boolean {
   return row !== undefined && row.lastSuccessAt !== null && row.failures === 0;
 }
 
+/**
+ * The earliest time that this machine's clock has shown since it showed `since`: before that where it was set back. Undefined where no run
+ * tells of such a time. Reads all runs that are kept.
+ */
+export function loadEarliestSince(store: Store, since: string): string | undefined {
+  const sql = `SELECT min(min(started_at, finished_at)) FROM runs
+    WHERE id > (SELECT min(id) FROM runs WHERE finished_at >= ?)`;
+  return onlyValue<string | null>(store, sql, since) ?? undefined;
+}
+
 /** The newest run, 0 where there is none. */
 export function loadNewestRun(store: Store): number {
   return onlyValue<number>(store, "SELECT coalesce(max(id), 0) FROM runs");

@@ -87,3 +87,19 @@ it("what was acknowledged as gone and is in doubt since goes once more where the
   await test.minutes(5);
   expect(test.levels("a")).toEqual([5, 0, 0]);
 });
+
+it("what was acknowledged after the clock was set back goes again with what was before", async () => {
+  const test = await startGoods("article");
+  const doubt = { since: isoTime(test.clock.nowMs() - 30_000), because: m.feeds.outageAccepted };
+  test.clock.jump(-3_600_000);
+  test.erp.exec("UPDATE goods SET quantity = 9 WHERE article = 'b'");
+  await test.minute();
+  test.clock.jump(2 * 3_600_000);
+  const { store } = test.bridge;
+  store.write(() => invalidateAcknowledged(store, ["stocks"], { ...doubt, at: isoTime(test.clock.nowMs()) }));
+  await test.minutes(3);
+  expect([test.levels("a"), test.levels("b")]).toEqual([
+    [5, 5],
+    [6, 9, 9],
+  ]);
+});

@@ -82,7 +82,7 @@ const QUARANTINED = `SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds 
 const NEWEST_BATCH = "SELECT max(id) FROM batches";
 const ROW_OF_NAME = "SELECT max(id) FROM batches WHERE service_batch_id = ?";
 const ROW_OF_IDS = "SELECT max(id) FROM batches WHERE instr(order_ids, ?) > 0 AND instr(order_ids, ?) > 0";
-const IS_IN_LATER_BATCH = "SELECT 1 FROM batches WHERE id > ? AND instr(order_ids, ?) > 0";
+const IS_IN_OTHER_BATCH = "SELECT 1 FROM batches WHERE instr(order_ids, ?) > 0 HAVING max(id) > ? OR count(*) > 1";
 
 function confirmOf({ request }: Sent): string {
   return `confirm ${request.body.toString("utf8")}`;
@@ -320,11 +320,11 @@ export class DisciplineInvariants {
     if (closed !== undefined && !this.#isOfAnotherBatch(sent, closed)) this.#checkClosedPlace(sent, closed);
   }
 
-  /** A part of a divided confirm may say the same as one of a batch that came since with the orders that were left. */
+  /** A part of a divided confirm may say the same as one of another batch that has the orders which were left. */
   #isOfAnotherBatch({ request }: Sent, { batch }: Closed): boolean {
     if (this.#scene.forms.confirmIds === null) return false;
     const [first] = (JSON.parse(request.body.toString("utf8")) as { order_ids?: string[] }).order_ids ?? [];
-    return this.#scene.auditor.prepare(IS_IN_LATER_BATCH).get(batch, first ?? "") !== undefined;
+    return this.#scene.auditor.prepare(IS_IN_OTHER_BATCH).get(first ?? "", batch) !== undefined;
   }
 
   #checkClosedPlace({ route, life }: Sent, closed: Closed | undefined) {

@@ -257,7 +257,7 @@ describe("why an answer leaves a request in doubt, which a person accepts by its
   ])("%s, where fewer were counted than were sent: %s", (body, why) => {
     const accepted = readAcceptance({ contentType: "text/plain", body: Buffer.from(body) });
     if (accepted.kind !== "accepted") expect.fail(`it is no acceptance: ${accepted.kind}`);
-    const short = { name: "Обновлено", count: 0 };
+    const short = { name: "Обновлено", count: 0, taken: 0 };
     expect(withDoubt(accepted, { short, sent: sentOf(1) }).unknown?.why).toBe(why);
   });
 });
