@@ -2484,4 +2484,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { of: "loadEarliestSince", does: "void [store, since]; return undefined;" },
     "src/pass/runs.ts",
   ),
+  tested(
+    "test/updates/cached-orders.test.ts",
+    "a copy of a cache replaces a version of the future",
+    { in: "newerStored", find: "if (!answer.isCached && isOfFuture", replace: "if (isOfFuture" },
+    "src/updates/reads/read-order.ts",
+  ),
 ];

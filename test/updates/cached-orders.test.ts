@@ -83,6 +83,19 @@ describe("an answer that says that a cache gave it", () => {
     },
   );
 
+  it("sets no order back where the service's clock was set back and what is stored is of the future", async () => {
+    const test = await startWithIll(3);
+    const { ids, ill, change, poll, run, sandbox, statusOf } = test;
+    const former = sandbox.service.newestText(ids[0]!)!;
+    change(ids[0]!, { status: "paid" });
+    await poll();
+    ill.set(ids[0]!, json(former, { age: "700" }));
+    sandbox.service.setOptions({ clockOffsetMs: -3 * HOUR_MS });
+    await run("reconcile");
+    for (let polls = 0; polls < 20; polls++) await poll();
+    expect(statusOf(ids[0]!).status).toBe("paid");
+  });
+
   itWhole("removes no order", async () => {
     const test = await startWithIll(2);
     const { ids, ill, poll, run, rows } = test;

@@ -172,7 +172,9 @@ export class OrderReader {
     const { timezone } = this.#rules.plan;
     const mark = loadOrderMark(store, answer.record.orderId);
     const { updatedAt: stored = null, createdAt = null } = mark ?? {};
-    if (mark === undefined || stored === null || isOfFuture(this.#context, stored, timezone)) return undefined;
+    if (mark === undefined || stored === null) return undefined;
+    // From a cache it may have been made before the clock was set back.
+    if (!answer.isCached && isOfFuture(this.#context, stored, timezone)) return undefined;
     const created = [this.#textAt(answer, "created_at"), createdAt] as const;
     const own = this.timestampOf(answer);
     if (!isOlder(own, stored, timezone, created)) return undefined;
