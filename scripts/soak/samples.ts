@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 /** What one look at the daemon finds. What only the process itself knows is undefined until it has said so. */
 export interface Sample {
   atMs: number;
-  rssMb: number;
+  /** After a collection: before one it goes up and down by a hundred megabytes with the bodies that were read. */
+  rssMb: number | undefined;
   heapMb: number | undefined;
   openFiles: number;
   walMb: number;
@@ -36,32 +37,35 @@ export interface Trend {
 }
 
 const MB = 1024 * 1024;
+const COLLECT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** V8 compiles, caches fill: this part of the time is no trend. */
 const WARM_UP = 0.2;
 
-/**
- * Loaded into the daemon with --import, beside the program: writes down, once a second, what cannot be seen from
- * outside.
- */
+/** Loaded into the daemon with --import, beside the program: writes down now and then what cannot be seen from outside. */
 export const watcherText = (file: string) => `
 import { renameSync, writeFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc");
 setInterval(() => {
+  collect();
   const resources = process.getActiveResourcesInfo();
   const timers = resources.filter((name) => name === "Timeout").length;
-  const seen = { heapBytes: process.memoryUsage().heapUsed, timers, handles: resources.length - timers };
+  const { heapUsed, rss } = process.memoryUsage();
+  const seen = { rssBytes: rss, heapBytes: heapUsed, timers, handles: resources.length - timers };
   writeFileSync(${JSON.stringify(`${file}.new`)}, JSON.stringify(seen));
   renameSync(${JSON.stringify(`${file}.new`)}, ${JSON.stringify(file)});
-}, 1000).unref();
+}, ${COLLECT_EVERY_MS}).unref();
 `;
 
 /** Throws where the process is gone. */
 export function takeSample(pid: number, paths: { database: string; watched: string }, atMs: number): Sample {
-  const rssKb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   const watched = readWatched(paths.watched);
   return {
     atMs,
-    rssMb: Number(rssKb) / 1024,
+    rssMb: watched === undefined ? undefined : watched.rssBytes / MB,
     heapMb: watched === undefined ? undefined : watched.heapBytes / MB,
     openFiles: readdirSync(`/proc/${pid}/fd`).length,
     walMb: (statSync(`${paths.database}-wal`, { throwIfNoEntry: false })?.size ?? 0) / MB,
@@ -70,9 +74,16 @@ export function takeSample(pid: number, paths: { database: string; watched: stri
   };
 }
 
-function readWatched(file: string): { heapBytes: number; timers: number; handles: number } | undefined {
+function readWatched(
+  file: string,
+): { rssBytes: number; heapBytes: number; timers: number; handles: number } | undefined {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
-  return JSON.parse(readFileSync(file, "utf8")) as { heapBytes: number; timers: number; handles: number };
+  return JSON.parse(readFileSync(file, "utf8")) as {
+    rssBytes: number;
+    heapBytes: number;
+    timers: number;
+    handles: number;
+  };
 }
 
 function median(values: readonly number[]): number {
