@@ -514,9 +514,13 @@ function asItIs({ service, request }: Scene): Buffer {
   return Buffer.from(JSON.stringify({ order_id: id, status: service.statusOf(id.toLowerCase()) }));
 }
 
-function emptyRight(on: Asked, { bare }: Forms): string {
-  if (on === "orders") return bare ? '"data":[]' : '"data":{"orders":[]}';
-  if (on === "updates") return bare ? '"data":[]' : '"data":{"updates":[]}';
+/** As the service answers that there is nothing: what it says otherwise stands beside it. */
+function emptyRight(on: Asked, { bare, empty }: Forms): string {
+  if (on === "orders" || on === "updates") {
+    if (bare) return '"data":[]';
+    if (empty === "null-parent") return '"data":null';
+    return `"data":{"${on}":${empty === "null" ? "null" : "[]"}}`;
+  }
   return on === "import" ? '"accepted":0' : '"ok":true';
 }
 
