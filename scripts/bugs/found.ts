@@ -2490,4 +2490,20 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "newerStored", find: "if (!answer.isCached && isOfFuture", replace: "if (isOfFuture" },
     "src/updates/reads/read-order.ts",
   ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "a limit of since that was proved is forgotten with each search of a process of its own",
+    {
+      in: "#searchLimit",
+      find: "limits: refused && { ...refused, isProven, isCertain }",
+      replace: "limits: refused && { ...refused, isProven: isProven && false, isCertain }",
+    },
+    "src/updates/pages/first-page.ts",
+  ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "a process of its own for each pass waits for a since that goes on becoming older",
+    { in: "readFirst", find: "if (isAlone || (this.leastNow", replace: "if (!isAlone && (this.leastNow" },
+    "src/updates/pages/first-page.ts",
+  ),
 ];

@@ -162,6 +162,15 @@ describe("a service that refuses a since of more than three days", () => {
     expect(test.snapshots() - snapshots).toBeLessThan(3);
   });
 
+  it("that sends no time is followed by a process for each pass through a day without a change", async () => {
+    const test = await start(3, 5 * HOUR_MS, { dateHeader: false });
+    expect(await run(test, 30 * HOUR_MS, HOUR_MS / 2, { isByTimer: true })).toBeLessThan(6);
+    expect(held(test)).toEqual([]);
+    test.change(test.ids[1]!, { status: "cancelled" });
+    expect(await run(test, HOUR_MS, HOUR_MS / 2, { isByTimer: true })).toBe(0);
+    expect(statuses(test)[1]).toBe("cancelled");
+  });
+
   itWhole.each([
     ["four days", 4 * DAY_MS],
     ["three months", 92 * DAY_MS],

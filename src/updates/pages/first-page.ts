@@ -45,6 +45,8 @@ export class FirstPages {
   readonly #least: LeastTime;
   /** The largest age of a `since` that this process was answered, and up to which time of the service it has seen all changes. */
   #answeredMs: number | undefined;
+  /** This process has had an answer to a first question. */
+  #hasAnswer = false;
   #coveredNs: bigint | undefined;
   /** Monotonic: when the last page was asked for. */
   #askedAtMs = 0;
@@ -105,13 +107,15 @@ export class FirstPages {
         if (client.serviceNow === undefined && isYoung(asked, this.leastNow)) await this.#searchLimit(pass, asked);
         else this.#learnRefused(pass, asked);
         planned = this.#plan(pass, position, client.serviceNow);
-        if (this.leastNow === undefined && planned.asked.ns <= asked.ns) {
+        const isKnown = () => asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
+        // A process of its own for each pass knows no later time than the newest change has: that goes on becoming older.
+        const isAlone = position !== undefined && client.serviceNow === undefined && !this.#hasAnswer && !isKnown();
+        if (isAlone || (this.leastNow === undefined && planned.asked.ns <= asked.ns)) {
           await this.#searchLimit(pass, asked);
           planned = this.#plan(pass, position, client.serviceNow);
         }
         log.warn({ since: asked.since, next: planned.asked.since }, m.updates.timeRefused);
-        const isKnown = asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
-        if (narrowed >= NARROWED_MAX || !isKnown || planned.asked.ns <= asked.ns) throw error;
+        if (narrowed >= NARROWED_MAX || !isKnown() || planned.asked.ns <= asked.ns) throw error;
         continue;
       }
       return await this.#proveLimit(pass, position, { asked, isNarrowed, read });
@@ -157,7 +161,9 @@ export class FirstPages {
     if (found === undefined) return;
     const now = this.leastNow;
     const refused = noteRefused(undefined, { ns: found.refused }, now, ageOf({ ns: found.answered }, now));
-    pass.learned = { ...pass.learned, limits: refused };
+    // That an older one was refused beside a later one that was answered does not depend on the time.
+    const { isProven = false, isCertain } = pass.learned.limits ?? {};
+    pass.learned = { ...pass.learned, limits: refused && { ...refused, isProven, isCertain } };
   }
 
   /**
@@ -170,6 +176,7 @@ export class FirstPages {
     const follow = this.#follow;
     const { asked, isNarrowed } = first;
     const age = ageOf(asked, this.#askedAt);
+    this.#hasAnswer = true;
     if (age !== undefined && age > (this.#answeredMs ?? 0)) this.#answeredMs = age;
     const { limits, form } = pass.learned;
     pass.learned = { ...pass.learned, limits: noteAnswered(limits, asked, this.#askedAt) };
