@@ -82,7 +82,8 @@ const QUARANTINED = `SELECT f.name || ' ' || x.k0 FROM feed_outbox x JOIN feeds 
 const NEWEST_BATCH = "SELECT max(id) FROM batches";
 const ROW_OF_NAME = "SELECT max(id) FROM batches WHERE service_batch_id = ?";
 const ROW_OF_IDS = "SELECT max(id) FROM batches WHERE instr(order_ids, ?) > 0 AND instr(order_ids, ?) > 0";
-const IS_IN_OTHER_BATCH = "SELECT 1 FROM batches WHERE instr(order_ids, ?) > 0 HAVING max(id) > ? OR count(*) > 1";
+const IS_IN_OTHER_BATCH = `SELECT 1 FROM (SELECT max(id) AS newest, count(*) AS n FROM batches WHERE instr(order_ids, ?) > 0)
+  WHERE newest > ? OR n > 1`;
 
 function confirmOf({ request }: Sent): string {
   return `confirm ${request.body.toString("utf8")}`;
