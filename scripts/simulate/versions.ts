@@ -254,7 +254,7 @@ export function isBefore(one: string | undefined, other: string | undefined): bo
 /** A service may change how it writes its times, and be asked from one in another form: each is its microseconds. */
 function inOneForm(timestamp: string): string {
   if (/^1\d{9}(?:\.\d+)?$/.test(timestamp)) return String(Math.round(Number(timestamp) * 1e6));
-  if (/^1\d{12}$/.test(timestamp)) return String(Number(timestamp) * 1e3);
+  if (/^1\d{12}(?:\.\d+)?$/.test(timestamp)) return String(Math.round(Number(timestamp) * 1e3));
   const us = /^\d{4}-|^\d{8}T|^\d\d\./.test(timestamp) ? readTimestamp(timestamp, "any", OPTIONS) : undefined;
   return us === undefined ? timestamp : String(us);
 }
