@@ -2506,4 +2506,10 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     { in: "readFirst", find: "if (isAlone || (this.leastNow", replace: "if (!isAlone && (this.leastNow" },
     "src/updates/pages/first-page.ts",
   ),
+  tested(
+    "test/updates/missing-orders.test.ts",
+    "an order that is missing waits for ever for changes that answer nothing",
+    { in: "#lookForMissing", find: ">= UNLISTED_MS)", replace: ">= Number.POSITIVE_INFINITY * UNLISTED_MS)" },
+    "src/updates/reads/read-orders.ts",
+  ),
 ];

@@ -205,6 +205,25 @@ whole.describe("a service that has lost its way", () => {
     },
   );
 
+  it("is marked where the changes, which would list it, have answered nothing for an hour", async () => {
+    const test = await startWithIll(3);
+    const [id, other] = test.ids as [string, string];
+    test.change(other, { status: "paid" });
+    test.change(id, { status: "paid" });
+    await test.poll();
+    test.ill.set(id, { kind: "status", status: 404 });
+    test.sandbox.faults.add({
+      match: { path: "updates" },
+      times: "forever",
+      do: { kind: "status", status: 503 },
+    });
+    await test.run("reconcile");
+    await pollFor(test, 50, 10);
+    expect(removedCount(test)).toBe(0);
+    await pollFor(test, 240, 10);
+    expect(removedCount(test)).toBe(1);
+  });
+
   itWhole("removes nothing by two short outages, each of which ends in the middle of a pass", async () => {
     const test = await startWithIll(6);
     for (let outage = 0; outage < 2; outage++) {
