@@ -141,11 +141,27 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     ...one(
       "a rising page that lacks its oldest changes taken for whole",
       "src/updates/pages/follow-pass.ts",
-      ": coveredNs !== undefined && askedNs < coveredNs;",
-      ": false;",
+      "isInOrder && mayBeLimit(",
+      "isInOrder && length < 10 && mayBeLimit(",
     ),
     draws: { forms: { keeps: "newest", order: "ascending" } },
   },
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "a rising page that was asked from behind what is known taken for whole",
+    {
+      in: "notePage",
+      find: "isInOrder && mayBeLimit(",
+      replace: "isInOrder && (length < 10 || askedNs < (coveredNs ?? 0n)) && mayBeLimit(",
+    },
+    "src/updates/pages/follow-pass.ts",
+  ),
+  tested(
+    "test/updates/follow-cut.test.ts",
+    "the position moves over a rising page where the request that would judge it has to wait",
+    { in: "isUnclear", find: "[gap, mixed]", replace: "[gap?.mayBeChance ? undefined : gap, mixed]" },
+    "src/updates/pages/judge-pages.ts",
+  ),
   {
     ...one(
       "a secret that an acceptance repeats learned with its words",

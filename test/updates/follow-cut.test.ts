@@ -65,6 +65,8 @@ const NEWEST_FIRST: readonly (readonly [string, Updates])[] = [
   ["newest first, every change by itself", { keeps: "newest", order: "descending", pageLimit: 20, history: "log" }],
 ];
 
+const RISING_FIRST = [1, 0, 2, 3, 4].map((at) => NEWEST_FIRST[at]!);
+
 describe("a service that answers so many of the newest changes", () => {
   itWhole.each(NEWEST_FIRST)("loses none of a bulk action: %s", async (_, updates) => {
     const test = await start(60, updates);
@@ -99,6 +101,41 @@ describe("a service that answers so many of the newest changes", () => {
     await test.poll();
     await finish(test);
     expect(withStatus(test, "cancelled")).toBe(59);
+  });
+
+  itSome(1)(RISING_FIRST)("loses none where it goes on after a wait: %s", async (_, updates) => {
+    const test = await start(60, updates);
+    await settleIn(test);
+    // The service asks to wait between two pages, and the next pass goes on from what is known.
+    test.clock.advance(3_600_000);
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "1" } } as const;
+    test.sandbox.faults.add({ match: { path: "updates" }, skip: 1, do: wait });
+    expect(await test.run("updates")).toMatchObject({ outcome: "failed" });
+    const before = test.watermark();
+    changeAll(test, "cancelled");
+    await pass(test);
+    expect([test.watermark(), cut(test).length]).toEqual([before, 1]);
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
+  });
+
+  itSome(1)(RISING_FIRST)("loses none where the request that would show it has to wait: %s", async (_, updates) => {
+    const test = await start(60, updates);
+    await settleIn(test);
+    await test.poll(3_600_000);
+    await settleIn(test, 1);
+    await test.poll(3_600_000);
+    changeAll(test, "cancelled");
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "1" } } as const;
+    // The first two show nothing: the page, and what comes after it.
+    test.sandbox.faults.add({ match: { path: "updates" }, skip: 2, do: wait });
+    const before = test.watermark();
+    expect(await test.run("updates")).toMatchObject({ outcome: "failed" });
+    expect(test.watermark()).toBe(before);
+    await pass(test);
+    expect([test.watermark(), cut(test).length]).toEqual([before, 1]);
+    await finish(test);
+    expect(withStatus(test, "cancelled")).toBe(60);
   });
 
   itWhole("loses none of the first bulk action either, and says so once one is found", async () => {
@@ -309,6 +346,26 @@ describe("nothing is missing, and nothing is told or read", () => {
     }
     expect(cut(test)).toEqual([]);
     expect(withStatus(test, "packed")).toBe(20);
+  });
+
+  itSome(1)(whole)("where it goes on after a wait: %s", async (_, updates) => {
+    const test = await start(60, updates);
+    await settleIn(test);
+    await test.poll(3_600_000);
+    test.clock.advance(3_600_000);
+    const wait = { kind: "status", status: 429, headers: { "retry-after": "1" } } as const;
+    test.sandbox.faults.add({ match: { path: "updates" }, skip: 1, do: wait });
+    await test.run("updates");
+    changeAll(test, "paid");
+    test.clock.advance(2_000);
+    const [before, { length }] = [test.snapshots(), test.sinces()];
+    await test.poll();
+    expect([cut(test), search(test)]).toEqual([[], []]);
+    expect(withStatus(test, "paid")).toBe(60);
+    expect(test.snapshots() - before).toBeLessThanOrEqual(60);
+    // Pages that repeat a change or two, and one that shows that nothing is missing.
+    const pages = Math.ceil(60 / ((updates.pageLimit ?? 60) - 2));
+    expect(test.sinces().length - length).toBeLessThanOrEqual(pages + 6);
   });
 
   itSome(1)(["ascending", "shuffled"] as const)("many changes of one time: %s", async (order) => {

@@ -18,16 +18,7 @@ import { type Learned, learnForm, learnFromOrders } from "../times/learn-form.ts
 import { loadLearned } from "../times/learned-rows.ts";
 import { ChangeCollector } from "./collect-changes.ts";
 import { type Asked, type FollowRules, type High, instantOf, type Page } from "./follow.ts";
-import {
-  type Anchor,
-  CUT_MIN,
-  fallsTo,
-  isRising,
-  mayBeLimit,
-  mayLackAny,
-  mayLackOldest,
-  withoutEarlier,
-} from "./page-cover.ts";
+import { type Anchor, fallsTo, isRising, mayBeLimit, mayLackAny, mayLackOldest, withoutEarlier } from "./page-cover.ts";
 import type { Rest } from "./rest-rows.ts";
 
 /** Limit of requests and memory per pass. The next pass continues immediately. */
@@ -185,12 +176,8 @@ export function notePage(
   if (coveredNs !== undefined && mayLackAny(page.timestamps, pageMax))
     pass.mixed ??= { page, askedNs, coveredNs, servedAt, lacks };
   const isInOrder = isRising(page.timestamps);
-  const isFew = length < CUT_MIN;
-  // The newest may stand in it oldest first: one that was asked from what is known then lacks what is known.
-  const isSuspect = isFew
-    ? mayBeLimit(length, { ...pass.learned, pageMax })
-    : coveredNs !== undefined && askedNs < coveredNs;
-  const mayBeChance = isInOrder && isSuspect;
+  // The newest may stand in it oldest first, also behind what is known: known changes are then missing from a wider answer.
+  const mayBeChance = isInOrder && mayBeLimit(length, { ...pass.learned, pageMax });
   // A page that falls to what is covered lacks only older changes.
   if (!isInOrder && !fallsTo(page.timestamps, coveredNs)) pass.lacks = [...pass.lacks, ...lacks];
   if (length > 0) pass.wholeMetadata = isInOrder ? pass.metadata : undefined;

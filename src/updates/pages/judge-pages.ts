@@ -164,8 +164,6 @@ function isUnclear({ gap, mixed, lacks, changes, high, token }: Pass): boolean {
   if (token !== undefined) return false;
   return (
     lacks.some(({ atLeast }) => atLeast > changes.records) ||
-    [gap?.mayBeChance ? undefined : gap, mixed].some(
-      (each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs,
-    )
+    [gap, mixed].some((each) => each !== undefined && (high?.ns ?? each.coveredNs + 1n) > each.coveredNs)
   );
 }

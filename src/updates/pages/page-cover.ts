@@ -48,8 +48,7 @@ export function addAnchor(anchors: Anchor[], anchor: Anchor): void {
  * Whether a page may have been cut at its old end: it is not rising, unless by chance, and no timestamp reaches down to
  * what is covered.
  *
- * @param mayBeChance it may be rising although it is cut: it has few changes and may be as full as the service's limit,
- *   or it was asked from what is known
+ * @param mayBeChance it may be rising although it is cut: by chance, or because the newest are listed so
  * @example
  * mayLackOldest([5n, 4n, 3n], 1n); // true: where are those between 1 and 3?
  * mayLackOldest([5n, 3n, 1n], 1n); // false: it goes down to what was known before
