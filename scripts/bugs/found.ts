@@ -1168,6 +1168,24 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
     "src/updates/reads/find-unnamed.ts",
   ),
   tested(
+    "test/updates/unnamed-changes.test.ts",
+    "a held change stays where a later one of its order waits for a read for ever",
+    { in: "#find", find: "(isOnly && this.#isOvertaken(", replace: '(isOnly && orderId === "" && this.#isOvertaken(' },
+    "src/updates/reads/find-unnamed.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "a held change released for a later one while it may keep a status back",
+    { in: "#isOvertaken", find: "hasLasted(since, now, DAY_MS)", replace: "hasLasted(since, now, 0)" },
+    "src/updates/reads/find-unnamed.ts",
+  ),
+  tested(
+    "test/updates/unnamed-changes.test.ts",
+    "a held change of one of two orders released for a later one of the other",
+    { in: "#find", find: "isOnly && this.#isOvertaken(", replace: "this.#isOvertaken(" },
+    "src/updates/reads/find-unnamed.ts",
+  ),
+  tested(
     "test/feeds/counted-short.test.ts",
     "a count of rejected records taken for one of what has changed",
     { in: "withDoubt", find: "? readRefusedCount(answer)", replace: "? undefined" },

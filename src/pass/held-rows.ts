@@ -144,10 +144,8 @@ export function loadHeldOrders(
     .all(range);
 }
 
-export type HeldUnnamed = Pick<
-  QuarantinedRecord,
-  "id" | "kind" | "reference" | "payload" | "firstSeenAt" | "lastSeenAt"
->;
+const UNNAMED = ["id", "kind", "reference", "payload", "firstSeenAt", "firstSeenMs", "lastSeenAt"] as const;
+export type HeldUnnamed = NamedRow<typeof quarantine, (typeof UNNAMED)[number]>;
 
 /** Held records of these kinds that name no order, the newest first. */
 export function loadHeldUnnamed(
@@ -156,8 +154,7 @@ export function loadHeldUnnamed(
   range: { before: number; limit: number },
 ): HeldUnnamed[] {
   const ids = heldIds(kinds, "quarantine_unnamed", "length(coalesce(reference, '')) <> 36");
-  const names = ["id", "kind", "reference", "payload", "firstSeenAt", "lastSeenAt"] as const;
-  return select(store, quarantine, names, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
+  return select(store, quarantine, UNNAMED, `WHERE id IN (${ids}) ORDER BY id DESC`).all(range);
 }
 
 /** So many records without an id are searched for one order, the newest first. */

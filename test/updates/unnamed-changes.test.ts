@@ -138,6 +138,64 @@ describe("a change that named its order otherwise, and is listed under its id si
   });
 });
 
+describe("a change that named its order otherwise, and whose order has changed since", () => {
+  const inBraces = (change: Change) => ({ ...change, order_id: `{${String(change["order_id"])}}` });
+  const isRefused = { times: "forever", do: { kind: "status", status: 403 } } as const;
+  type Test = Awaited<ReturnType<typeof cancelUnder>>;
+  const queued = "UPDATE owed_reads SET record = json_set(record, '$.updated_at', ?)";
+
+  itSome(1)<[string, (change: Change, number: string) => Change]>([
+    ["in braces", inBraces],
+    ["under another key", ({ order_id, ...rest }) => ({ id: order_id, ...rest })],
+    ["by its number", ({ order_id, ...rest }, number) => ({ ...rest, number })],
+  ])("is released after a day though the order cannot be read, whose read goes on: %s", async (_, as) => {
+    const test = await cancelUnder(as);
+    const { polls, id, statusOf, rows, end, sandbox, change } = test;
+    const rule = sandbox.faults.add({ match: { path: "snapshot", order: id }, ...isRefused });
+    await polls(4);
+    end();
+    change(id, { status: "packed" });
+    await polls(22 * 6, 10 * MINUTE_MS);
+    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
+    await polls(4 * 6, 10 * MINUTE_MS);
+    expect(rows(quarantined)).toMatchObject([{ state: "released" }]);
+    expect(rows("SELECT order_id FROM owed_reads")).toEqual([{ order_id: id }]);
+    sandbox.faults.remove(rule);
+    await polls(25, 10 * MINUTE_MS);
+    expect(rows("SELECT order_id FROM owed_reads")).toEqual([]);
+    expect(statusOf(id).status).toBe("packed");
+  });
+
+  itSome(1)<[string, (test: Test) => void]>([
+    [
+      "the change that is listed is an older one",
+      ({ bridge }) => bridge.store.db.prepare(queued).run("2026-03-01T00:00:00Z"),
+    ],
+    ["the change that is listed has no time", ({ bridge }) => bridge.store.db.prepare(queued).run(null)],
+    ["the time of the change that is listed cannot be read", ({ bridge }) => bridge.store.db.prepare(queued).run("soon")],
+    ["the read was queued for no change", ({ bridge }) => bridge.store.db.exec("UPDATE owed_reads SET record = ''")],
+    [
+      "it may be of another order too",
+      ({ bridge, ids, id }) => {
+        const payload = "UPDATE quarantine SET payload = replace(payload, '{\"', '{\"instead_of\":\"' || ? || '\",\"')";
+        bridge.store.db.prepare(payload).run(ids.find((each) => each !== id));
+      },
+    ],
+  ])("stays held where %s", async (_, spoil) => {
+    const test = await cancelUnder(inBraces);
+    const { polls, id, ids, rows, end, sandbox, change } = test;
+    for (const order of [id, ids.find((each) => each !== id)!])
+      sandbox.faults.add({ match: { path: "snapshot", order }, ...isRefused });
+    await polls(4);
+    end();
+    change(id, { status: "packed" });
+    await polls(4);
+    spoil(test);
+    await polls(30 * 6, 10 * MINUTE_MS);
+    expect(rows(quarantined)).toMatchObject([{ state: "held" }]);
+  });
+});
+
 describe("of several changes that name their order otherwise", () => {
   const payloads = "SELECT payload FROM quarantine WHERE state = 'held' ORDER BY id";
 

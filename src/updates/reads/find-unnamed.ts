@@ -3,11 +3,12 @@
  * a stored order. Their batch was confirmed, so the service does not deliver them again: each possible order is read,
  * and an answer that is the record's order is stored and releases the record, in one transaction. For a change, every
  * stored order that it may belong to is read (queued by `apply-change.ts` when it came), and a read that is not older
- * releases it; a change that names no order at all is settled once all orders were read (`find-cut-changes.ts`). After
- * a crash the same records are checked again.
+ * releases it, or a queued read of the same or a later change; a change that names no order at all is settled once all
+ * orders were read (`find-cut-changes.ts`). After a crash the same records are checked again.
  */
 
 import { textOf } from "../../answers/json-text.ts";
+import { isOlder } from "../../answers/timestamp.ts";
 import { findOrderIds } from "../../answers/uuid.ts";
 import { loadMeta } from "../../database/meta.ts";
 import { m } from "../../messages/messages.ts";
@@ -20,8 +21,11 @@ import { type HeldUnnamed, loadHeldUnnamed, releaseRead, releaseStored } from ".
 import { reachOf } from "../../pass/holds.ts";
 import { Interval } from "../../pass/interval.ts";
 import type { JobContext } from "../../pass/job.ts";
+import { hasLasted } from "../../pass/machine-clock.ts";
 import { loadQueuedRead } from "../../pass/position-rows.ts";
 import { backoffMs } from "../../platform/backoff.ts";
+import { DAY_MS } from "../../platform/durations.ts";
+import { isoTime } from "../../platform/ports.ts";
 import { ORDER_KINDS } from "../../records/order-mapping.ts";
 import { fieldOf, isSameContent, isSameOrder, type OrderRecord } from "../../records/same-order.ts";
 import type { BackgroundReads } from "./background-reads.ts";
@@ -117,8 +121,13 @@ export class FindUnnamed {
     const named = [...findOrderIds(text, IDS_MAX)].map(([orderId, serviceId]) => ({ orderId, serviceId }));
     if (isRead && stored.length + named.length === 0)
       await commit(this.#context, pass.signal, () => releaseRead(store, record.id));
-    // The same change, listed under its order's id, has queued the read that decides.
-    const same = [...stored, ...named].find(({ orderId }) => record.kind === "change" && this.#isQueued(held, orderId));
+    // The same change, or a later one, listed under its order's id, has queued the read that decides.
+    const isOnly = new Set([...stored, ...named].map(({ orderId }) => orderId)).size === 1;
+    const same = [...stored, ...named].find(
+      ({ orderId }) =>
+        record.kind === "change" &&
+        (this.#isQueued(held, orderId) || (isOnly && this.#isOvertaken(held, orderId, record))),
+    );
     if (same !== undefined)
       await commit(this.#context, pass.signal, () => releaseStored(store, record.id, same.orderId));
     if (same !== undefined || clock.monotonicMs() < wait.untilMs) return "none";
@@ -159,6 +168,24 @@ export class FindUnnamed {
     if (queued === undefined) return false;
     const listed = { text: queued.record, mapping: this.#rules[queued.source] };
     return isSameContent(held, listed, orderId, this.#rules.plan.timezone);
+  }
+
+  /**
+   * Whether a later change of the order waits for a read that has failed for a day. Until then the held one may be a
+   * cancellation that keeps a status back (`kept-words.ts`).
+   */
+  #isOvertaken(held: OrderRecord, orderId: string, { firstSeenAt, firstSeenMs }: HeldUnnamed): boolean {
+    const { store, clock } = this.#context;
+    const queued = loadQueuedRead(store, orderId);
+    const now = { at: isoTime(clock.nowMs()), machineMs: clock.monotonicMs() };
+    if (queued === undefined || (queued.dueAt ?? "") <= now.at) return false;
+    const both = [
+      { at: queued.since, machineMs: queued.sinceMs },
+      { at: firstSeenAt, machineMs: firstSeenMs },
+    ];
+    if (!both.every((since) => hasLasted(since, now, DAY_MS))) return false;
+    const listed = fieldOf({ text: queued.record, mapping: this.#rules[queued.source] }, "updated_at") ?? null;
+    return isOlder(fieldOf(held, "updated_at") ?? null, listed, this.#rules.plan.timezone);
   }
 
   /** For a stored order this can be decided without a read. */
