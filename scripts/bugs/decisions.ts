@@ -242,6 +242,24 @@ const OF_UPKEEP: readonly PlantedBug[] = [
     "src/updates/looks/look-past.ts",
   ),
   tested(
+    "test/updates/look-past.test.ts",
+    "a page that the same request does not show again is searched for",
+    { in: "find", find: "if (!isKnown && !(await shows(asked))) return leave();", replace: "" },
+    "src/updates/looks/look-past.ts",
+  ),
+  tested(
+    "test/updates/look-past.test.ts",
+    "what a search has found is followed unproved",
+    { in: "find", find: "bounds.isProven ||= (await", replace: "bounds.isProven ||= true || (await" },
+    "src/updates/looks/look-past.ts",
+  ),
+  tested(
+    "test/updates/look-past.test.ts",
+    "searches without a limit, one pass after another",
+    { in: "find", find: "if (!isKnown && this.#requests >= REQUESTS_MAX) return leave();", replace: "" },
+    "src/updates/looks/look-past.ts",
+  ),
+  tested(
     "test/health/unlisted-changes.test.ts",
     "changes that no list names go untold",
     { of: "noteUnlisted", does: "return;" },

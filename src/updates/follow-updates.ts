@@ -139,11 +139,9 @@ export class FollowUpdates implements Job {
       return { outcome: "done", counts, failure: asError(ofOrders), hasProgressed };
     }
     const worked = Object.values(counts).some((count) => count > 0);
-    return {
-      outcome:
-        !isComplete || !isWideComplete || (worked && (left > 0 || isSearching)) ? "more" : worked ? "done" : "idle",
-      counts,
-    };
+    const isCut = (!isComplete || !isWideComplete) && !this.#pages.isLeft;
+    const isMore = isCut || (worked && (left > 0 || isSearching));
+    return { outcome: isMore ? "more" : worked ? "done" : "idle", counts };
   }
 
   /** Where an error ends the pass, the next one begins with `turn`. */

@@ -152,3 +152,111 @@ itWhole.each([
     expect(test.sinces().length - asked).toBeLessThan(SEARCH_MAX);
   },
 );
+
+/** No test makes so many requests, unless a pass does without a limit. */
+const ENOUGH = 2_000;
+
+/** The first record of each page, and how many pages have been served. */
+type Reword = (record: Record<string, unknown>, requests: number, since: string) => Record<string, unknown>;
+
+/** Pages of one, of which the first order's has no time; `reword` says how it is written from now on. */
+async function startReworded(reword: Reword) {
+  const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 1);
+  let requests = 0;
+  const first = test.ids[0];
+  test.rewrite("updates", (record) => {
+    requests += 1;
+    if (requests > ENOUGH) throw new Error("requests without a limit");
+    if (record["order_id"] !== first) return record;
+    return reword({ ...record, updated_at: UNREADABLE }, requests, test.sinces().at(-1) ?? "");
+  });
+  return test;
+}
+
+const isBehind = (test: Awaited<ReturnType<typeof startReworded>>) =>
+  test.rows("SELECT 1 FROM holds WHERE area = 'updates' AND reason = 'behind'").length > 0;
+
+itSome(1)<[string, Reword]>([
+  // An id that is none, so that nothing tells that it is the same record.
+  ["with each request", (record, requests) => ({ ...record, order_id: `x/${requests}` })],
+  ["at every second request", (record, requests) => ({ ...record, order_id: `x/${requests % 2}` })],
+])("a page that differs %s leads nowhere, and what stands behind it comes once it does not", async (_, reword) => {
+  let isIll = true;
+  const test = await startReworded((record, ...how) => (isIll ? reword(record, ...how) : record));
+  for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 7_001);
+  const position = test.watermark();
+  for (let polls = 0; polls < 5; polls++) {
+    const asked = test.sinces().length;
+    await test.poll();
+    expect(test.sinces().length - asked).toBeLessThan(10);
+  }
+  expect(isBehind(test)).toBe(true);
+  expect(test.watermark()).toBe(position);
+  isIll = false;
+  await test.poll();
+  await test.poll();
+  expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
+  expect(isBehind(test)).toBe(false);
+});
+
+itWhole("a page for each time that is asked for makes no pass go on without a limit", async () => {
+  const test = await startReworded((record, _, since) => ({ ...record, order_id: `none after ${since}` }));
+  test.change(test.ids[0]!, { status: "paid" }, 7_001);
+  for (let polls = 0; polls < 2; polls++) {
+    const asked = test.sinces().length;
+    await test.poll();
+    // The last search may begin where nearly all are spent.
+    expect(test.sinces().length - asked).toBeLessThan(250);
+  }
+  expect(isBehind(test)).toBe(true);
+});
+
+itWhole.each([
+  ["once", 1],
+  ["twice", 2],
+])("a page that differs %s is read past at the next poll", async (_, times) => {
+  let left = times;
+  const test = await startReworded((record, requests) =>
+    left-- > 0 ? { ...record, order_id: `x/${requests}` } : record,
+  );
+  for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 7_001);
+  await test.poll();
+  await test.poll();
+  expect(test.ids.map((id) => test.statusOf(id).status)).toEqual(Array.from(test.ids, () => "paid"));
+  expect(isBehind(test)).toBe(false);
+});
+
+itWhole("many pages without a time are read past in as many polls as the searches need", async () => {
+  const test = await startWithAbsurd({ boundary: "inclusive", pageLimit: 1 }, 5);
+  for (const id of test.ids.slice(0, 5)) test.change(id, { status: "paid" }, 7_001);
+  test.change(test.ids[5]!, { status: "later" }, 7_001);
+  let polls = 0;
+  while (test.statusOf(test.ids[5]!).status !== "later" && polls < 5) {
+    await test.poll();
+    polls += 1;
+  }
+  expect(polls).toBeLessThan(3);
+});
+
+itWhole(
+  "a service whose clock was set back a day is not followed to its time, where every second answer is no list of changes",
+  async () => {
+    const test = await startWithRewritten(3, { service: { updates: { boundary: "inclusive", pageLimit: 3 } } });
+    for (const id of test.ids) test.change(id, { status: "paid" }, 7_001);
+    await test.poll();
+    test.sandbox.service.setOptions({ clockOffsetMs: -86_400_000 });
+    let requests = 0;
+    test.rewrite("updates", (record) => (requests % 2 === 0 ? record : { note: "later" }));
+    const { service } = test.sandbox;
+    const { handle } = service;
+    service.handle = (request) => {
+      if (request.path.includes("/orders/updates")) requests += 1;
+      return handle(request);
+    };
+    for (let polls = 0; polls < 5; polls++) {
+      const asked = test.sinces().length;
+      await test.poll();
+      expect(test.sinces().length - asked).toBeLessThan(60);
+    }
+  },
+);

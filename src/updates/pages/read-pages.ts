@@ -106,6 +106,12 @@ export class ReadPages {
   beginPass(): void {
     this.#repeats = 0;
     this.#pages.beginPass();
+    this.#past.beginPass();
+  }
+
+  /** Whether the rest is left to the next poll, where a limit ended reading. */
+  get isLeft(): boolean {
+    return this.#past.isLeft;
   }
 
   /** Reads pages until none could bring anything new. Returns false where a limit ended it earlier. */
@@ -209,9 +215,10 @@ export class ReadPages {
         const past = await this.#past.find(pass, asked, { page, keys });
         if (past === undefined) return true;
         pages += past.requests;
+        asked = past.asked;
+        if (this.isLeft) break;
         // The changes after the page are an answer to what was asked.
         delete pass.otherQuestion;
-        asked = past.asked;
         continue;
       }
       if (verdict.next === "no timestamps") {
