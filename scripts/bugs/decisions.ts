@@ -782,6 +782,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
 
 const OF_CHANGES: readonly PlantedBug[] = [
   tested(
+    "test/updates/plan-cut.test.ts",
+    "the same gap begins its search again with every pass",
+    { in: "planGap", find: "standing?.skipped?.from === skipped.from", replace: "false" },
+    "src/updates/cuts/plan-cut.ts",
+  ),
+  tested(
+    "test/updates/follow-limits.test.ts",
+    "a gap that is searched ends later with every order",
+    { in: "#plan", find: "loadCut(store)?.skipped?.to", replace: "undefined" },
+    "src/updates/pages/first-page.ts",
+  ),
+  tested(
     "test/updates/unnamed-changes.test.ts",
     "the order of a change without an id is not read",
     { in: "readOrdersOf", find: "orders.slice(0, READS_MAX)", replace: "orders.slice(READS_MAX)" },

@@ -274,6 +274,31 @@ describe("a service that refuses a since of more than three days", () => {
     expect(statuses(test)).toEqual(["accepted", "new"]);
   });
 
+  itWhole.each([
+    ["one order", 0],
+    ["an order with every poll, and few reads", 4],
+  ])(
+    "ends its search where the time from which it answers is later than any that is known to have come: %s",
+    async (_, perMinute) => {
+      const service = { dateHeader: false, clockOffsetMs: DAY_MS, updates: { sinceAgeMax: 5 * HOUR_MS } };
+      const test = await startFollowed(12, { service });
+      await run(test, 12 * HOUR_MS, 3 * HOUR_MS);
+      test.clock.advance(7 * HOUR_MS);
+      const id = test.sandbox.service.createOrder();
+      test.change(test.ids[1]!, { status: "cancelled" }, 8_000);
+      const before = test.snapshots();
+      if (perMinute > 0) limitRequests(test, perMinute, /\/orders\/[\da-f]{8}-/);
+      for (let polls = 0; polls < 60; polls++) {
+        await run(test, 90_000, 90_000);
+        if (perMinute > 0) test.sandbox.service.createOrder();
+      }
+      expect(test.snapshots() - before).toBeLessThan(60);
+      expect(statuses(test)[1]).toBe("cancelled");
+      expect(test.statusOf(id).status).toBe("new");
+      expect(held(test)).toEqual([]);
+    },
+  );
+
   itWhole("goes one step further with each resume", async () => {
     const test = await start(5, 3 * DAY_MS);
     await outage(test, 7 * DAY_MS);

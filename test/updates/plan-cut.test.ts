@@ -100,6 +100,26 @@ describe("the search for changes that were left out", () => {
       { standing, skipped, high: undefined },
       { after: 7, again: true, skipped, high: high(5n) },
     ],
+    [
+      "goes on where the same is skipped by the next pass, and covers no more",
+      { standing: { ...standing, skipped, covered: "c" }, skipped, covered: "d" },
+      { after: 7, again: false, skipped, covered: "c", high: high(9n) },
+    ],
+    [
+      "begins once more where it had to already",
+      { standing: { ...standing, again: true, skipped }, skipped },
+      { again: true },
+    ],
+    [
+      "begins once more where more is skipped",
+      { standing: { ...standing, skipped, covered: "c" }, skipped: { from: "a", to: "c" }, covered: "d" },
+      { again: true, skipped: { from: "a", to: "c" }, covered: "d" },
+    ],
+    [
+      "begins once more where it is skipped from earlier",
+      { standing: { ...standing, skipped }, skipped: { from: "0", to: "b" } },
+      { again: true },
+    ],
   ])("%s", (_, more, expected) => {
     const planned = planCut({ ...facts, ...more });
     if (expected === undefined) expect(planned).toBeUndefined();

@@ -34,7 +34,7 @@ const limits = (more: Partial<SinceLimits>): SinceLimits => ({
 function plan(
   age: number,
   known: SinceLimits | undefined,
-  how: { sweep?: number; now?: string; least?: string; newest?: string; isFirst?: true } = {},
+  how: { sweep?: number; now?: string; least?: string; newest?: string; gapTo?: string; isFirst?: true } = {},
 ) {
   const { asked, isNarrowed } = planSince(
     {
@@ -42,6 +42,7 @@ function plan(
       serviceNow: "now" in how ? how.now : NOW,
       leastNow: how.least ?? ("now" in how ? how.now : NOW),
       newest: how.newest,
+      gapTo: how.gapTo,
       learned: { form: undefined, limits: known },
     },
     rules(how.sweep ?? 10 * MINUTES, 10 * MINUTES),
@@ -135,6 +136,46 @@ describe("the first since of a pass", () => {
       limits({ refusedMs: undefined, refusedUpToMs: NOW_MS - 50 * MINUTES }),
       { now: undefined, least: before(DAY_MS), newest: before(10 * MINUTES) },
       10 * MINUTES,
+      true,
+    ],
+    [
+      "no time is known, and a gap is searched: from its end, as before",
+      4 * DAY_MS,
+      limits({ refusedMs: undefined }),
+      { now: undefined, newest: before(HOUR_MS), gapTo: before(2 * HOUR_MS) },
+      2 * HOUR_MS,
+      true,
+    ],
+    [
+      "no position, and a gap is searched: from its end",
+      0,
+      limits({ refusedMs: NOW_MS, refusedUpToMs: 0 }),
+      { newest: before(HOUR_MS), gapTo: before(2 * HOUR_MS), isFirst: true },
+      2 * HOUR_MS,
+      true,
+    ],
+    [
+      "the end of the gap is refused since: from the newest order",
+      0,
+      limits({ refusedMs: 2 * HOUR_MS }),
+      { newest: before(HOUR_MS), gapTo: before(2 * HOUR_MS), isFirst: true },
+      HOUR_MS,
+      true,
+    ],
+    [
+      "a gap that was narrower: from the newest order before its end",
+      0,
+      limits({ refusedMs: 2 * HOUR_MS }),
+      { newest: before(HOUR_MS), gapTo: before(MINUTES), isFirst: true },
+      HOUR_MS,
+      true,
+    ],
+    [
+      "the time is known: the end of a gap makes no difference",
+      4 * DAY_MS,
+      limits({ answeredMs: DAY_MS }),
+      { gapTo: before(2 * DAY_MS) },
+      DAY_MS,
       true,
     ],
   ])("%s", (_, age, known, how, expectedMs, isNarrowed) => {

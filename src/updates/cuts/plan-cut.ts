@@ -44,13 +44,13 @@ export interface CutFacts {
  * was cut meanwhile.
  */
 export function planCut(facts: CutFacts): Cut | undefined {
-  const { standing: begun, skipped, covered, tieNs, found, isWide } = facts;
+  const { standing: begun, skipped, tieNs, found, isWide } = facts;
   // Not in a wide re-poll: its first page may reach the requested time even if the service answers another question.
   const isAnswered = begun?.isOther && !found?.isOther && !isWide;
   const standing = isAnswered ? { ...begun, again: false } : begun;
   const cut =
     skipped !== undefined
-      ? plan(facts, { isShown: true, isOther: false, skipped, covered })
+      ? planGap(facts, skipped)
       : found?.isOther === true
         ? planOther(facts, found)
         : planFound({ ...facts, standing });
@@ -89,6 +89,14 @@ function planOther(facts: CutFacts, { size }: Found): Cut {
   if (standing === undefined) return plan(facts, { size, isOther: true });
   const isOther = standing.isOther === true;
   return { ...standing, again: true, size: Math.max(standing.size, size), isShown: standing.isShown || isOther };
+}
+
+/** What is refused and answered as before has nothing new for a search that goes on: it would never end. */
+function planGap(facts: CutFacts, skipped: NonNullable<CutFacts["skipped"]>): Cut {
+  const { standing, covered } = facts;
+  const planned = plan(facts, { isShown: true, isOther: false, skipped, covered });
+  const isSame = standing?.skipped?.from === skipped.from && standing.skipped.to === skipped.to;
+  return isSame ? { ...planned, again: standing.again, covered: standing.covered } : planned;
 }
 
 /** A search without a page size: for times that could not be requested, or after pages of equal timestamps. */

@@ -128,8 +128,9 @@ export class FirstPages {
     const newest = loadNewestTimestamp(store) ?? undefined;
     this.#least.note([newest, position, loadWatermark(store, COVERED_STREAM)]);
     const leastNow = serviceNow ?? this.#least.now;
+    const gapTo = loadCut(store)?.skipped?.to;
     return planSince(
-      { position, serviceNow, leastNow, newest, coveredNs: this.#loadCovered(), learned: pass.learned },
+      { position, serviceNow, leastNow, newest, gapTo, coveredNs: this.#loadCovered(), learned: pass.learned },
       { ...pass.rules, plainOverlapMs: overlapMs },
     );
   }

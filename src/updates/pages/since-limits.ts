@@ -71,6 +71,8 @@ export interface SinceWanted {
   leastNow: string | undefined;
   /** The timestamp of the newest order: where nothing is known of the service's time, nothing later is known to be in the past. */
   newest: string | undefined;
+  /** Where the gap ends that is searched: what was answered there is asked for again, and the gap stays the same. */
+  gapTo?: string | undefined;
   /** The service's time up to which no change is missing, but for those of a gap that is searched; 0: none is known. */
   coveredNs?: bigint;
   learned: Pick<Learned, "form" | "limits">;
@@ -85,7 +87,7 @@ export interface SinceWanted {
  * // 4 d + sweep, 4 d + overlap, 4 d, 2 d (answered). From then on: 2 d before now.
  */
 export function planSince(
-  { position, serviceNow, leastNow, newest, coveredNs = 0n, learned }: SinceWanted,
+  { position, serviceNow, leastNow, newest, gapTo, coveredNs = 0n, learned }: SinceWanted,
   rules: FollowRules & { plainOverlapMs: number },
 ): { asked: Asked; isNarrowed: boolean } {
   const { form } = learned;
@@ -98,10 +100,13 @@ export function planSince(
   const ages = [answeredMs, Math.min(answeredMs, (limits.refusedMs ?? 0) / 2)].filter(Number.isFinite);
   // The least that the service's time can be lies before what is asked: it says nothing of the time.
   const isTimeUnknown = nowNs === undefined || (serviceNow === undefined && nowNs < widest.ns);
-  const newestNs = instantOf(newest, rules.timezone);
-  const fromNewest = newestNs === undefined ? undefined : askAt(newestNs, form, rules);
+  const written = [gapTo, newest].map((text) => instantOf(text, rules.timezone));
+  const fromWritten = written
+    .filter((ns) => ns !== undefined)
+    .map((ns) => askAt(ns, form, rules))
+    .sort(byTime);
   // Without a position everything was asked for, and what is older than the newest order that is stored is found by reading them.
-  const usefulNs = position === undefined ? (fromNewest?.ns ?? 0n) : 0n;
+  const usefulNs = position === undefined ? (fromWritten[0]?.ns ?? 0n) : 0n;
   // Behind it a gap would begin; a time that the service has not reached yet is none of its own.
   const isCovered = coveredNs > 0n && nowNs !== undefined && coveredNs <= nowNs;
   const behind = [BigInt(rules.plainOverlapMs) * MS_NS, 0n].map((ns) => planAskBefore(coveredNs - ns, form, rules));
@@ -112,11 +117,15 @@ export function planSince(
     ...(nowNs === undefined
       ? []
       : ages.map((age) => askNoEarlier(nowNs - BigInt(Math.round(age)) * MS_NS, form, rules))),
-    ...(fromNewest !== undefined && (isTimeUnknown || position === undefined) ? [fromNewest] : []),
+    ...(isTimeUnknown || position === undefined ? fromWritten : []),
   ].filter(({ ns }) => ns > widest.ns && ns >= usefulNs);
-  const oldestFirst = narrower.sort((a, b) => (a.ns < b.ns ? -1 : 1));
+  const oldestFirst = narrower.sort(byTime);
   const open = oldestFirst.find(({ ns }) => !isRefused({ ns: ns - TIME_STEP_NS }, limits, leastNow));
   return { asked: open ?? oldestFirst.at(-1) ?? widest, isNarrowed: true };
+}
+
+function byTime(a: Asked, b: Asked): number {
+  return a.ns < b.ns ? -1 : 1;
 }
 
 /** Whether such a `since` is known to be refused. */
