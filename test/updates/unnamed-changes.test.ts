@@ -172,7 +172,10 @@ describe("a change that named its order otherwise, and whose order has changed s
       ({ bridge }) => bridge.store.db.prepare(queued).run("2026-03-01T00:00:00Z"),
     ],
     ["the change that is listed has no time", ({ bridge }) => bridge.store.db.prepare(queued).run(null)],
-    ["the time of the change that is listed cannot be read", ({ bridge }) => bridge.store.db.prepare(queued).run("soon")],
+    [
+      "the time of the change that is listed cannot be read",
+      ({ bridge }) => bridge.store.db.prepare(queued).run("soon"),
+    ],
     ["the read was queued for no change", ({ bridge }) => bridge.store.db.exec("UPDATE owed_reads SET record = ''")],
     [
       "it may be of another order too",
