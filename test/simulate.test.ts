@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Edit, PlantedBug } from "../scripts/bugs/bug.ts";
 import { patched } from "../scripts/bugs/plant.ts";
 import { PLANTED_BUGS } from "../scripts/bugs/planted.ts";
@@ -10,6 +10,7 @@ import { classesOf, hostileClasses } from "../scripts/simulate/classes.ts";
 import { Configurations, readWhole } from "../scripts/simulate/configurations.ts";
 import { Coverage } from "../scripts/simulate/coverage.ts";
 import { nameOfScope } from "../scripts/simulate/hostile/grammar.ts";
+import { DisciplineInvariants } from "../scripts/simulate/invariants/discipline.ts";
 import { runSchedule } from "../scripts/simulate/run.ts";
 import { makeSchedule, type Schedule, type Step } from "../scripts/simulate/schedule.ts";
 import { shrink } from "../scripts/simulate/shrink.ts";
@@ -66,6 +67,15 @@ function drawnBy(step: Step): string[] {
 }
 
 describe("a simulated life of a shop", () => {
+  it("fails where a check of its requests does", async () => {
+    vi.spyOn(DisciplineInvariants.prototype, "onSent").mockImplementation(() => {
+      throw new Error("no such column");
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { violation } = await runSchedule(makeSchedule(FIRST_SEED), workshop);
+    expect(violation?.what).toContain("no such column");
+  });
+
   it(
     "keeps every invariant, and everything that may go wrong does",
     async () => {

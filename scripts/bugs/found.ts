@@ -2515,7 +2515,7 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/feeds/tried-rows.test.ts",
     "what was acknowledged by a clock that was set back counts as older than the doubt",
-    { of: "loadEarliestSince", does: "void [store, since]; return undefined;" },
+    { of: "loadEarliestSince", does: "void store; return since;" },
     "src/pass/runs.ts",
   ),
   tested(
@@ -2537,13 +2537,13 @@ export const FOUND_BUGS: readonly PlantedBug[] = [
   tested(
     "test/updates/follow-limits.test.ts",
     "a process of its own for each pass waits for a since that goes on becoming older",
-    { in: "readFirst", find: "if (isAlone || (this.leastNow", replace: "if (!isAlone && (this.leastNow" },
+    { in: "readFirst", find: "if (isFirst || (this.leastNow", replace: "if (!isFirst && (this.leastNow" },
     "src/updates/pages/first-page.ts",
   ),
   tested(
     "test/updates/missing-orders.test.ts",
     "an order that is missing waits for ever for changes that answer nothing",
-    { in: "#lookForMissing", find: ">= UNLISTED_MS)", replace: ">= Number.POSITIVE_INFINITY * UNLISTED_MS)" },
+    { in: "#lookForMissing", find: "forMs: UNLISTED_MS", replace: "forMs: Number.POSITIVE_INFINITY * UNLISTED_MS" },
     "src/updates/reads/read-orders.ts",
   ),
 ];

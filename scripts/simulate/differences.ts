@@ -169,6 +169,13 @@ const GONE = `SELECT lower(order_id) FROM status_requests r WHERE id = ? AND EXI
   WHERE b.order_id = r.order_id AND b.id <= r.id AND b.state = 'pending'
     AND (b.last_error LIKE '%is kept no longer%' OR b.last_error LIKE '%there is no such order%'))`;
 
+/** The first answer that says that the order is gone; -1: none. */
+function findGone(entries: World["service"]["ledger"]["entries"], orderId: string): number {
+  return entries.findIndex(
+    ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(orderId),
+  );
+}
+
 /** So long an order must be missing, and another one be read at both ends of that time. */
 const MISSING_FOR_MS = 10 * MINUTE_MS;
 /** Statuses of several such orders in a row hold the others, and only after so long one of them is tried. */
@@ -182,9 +189,7 @@ function isGoneWithAll({ auditor, service, forms }: World, request: unknown): bo
   const orderId = forms.retention ? (auditor.prepare(GONE).pluck().get(request) as string | undefined) : undefined;
   if (orderId === undefined) return false;
   const { entries } = service.ledger;
-  const gone = entries.findIndex(
-    ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(orderId),
-  );
+  const gone = findGone(entries, orderId);
   if (gone < 0) return false;
   const untilMs = service.now() - PROBE_MS;
   const read = entries
@@ -201,9 +206,7 @@ function isMissingAnew({ auditor, service, forms, time, machine }: World, reques
   const row = auditor.prepare(MISSING).get(request) as { orderId: string; since: string } | undefined;
   if (!forms.retention || row === undefined) return false;
   const { entries } = service.ledger;
-  const gone = entries.findIndex(
-    ({ kind, path, status }) => kind === "snapshot" && status !== 200 && path.toLowerCase().includes(row.orderId),
-  );
+  const gone = findGone(entries, row.orderId);
   const isListed = entries
     .slice(Math.max(gone, 0))
     .some(({ kind, servedIds }) => kind === "updates" && servedIds.includes(row.orderId));

@@ -83,7 +83,6 @@ export interface Line {
   /** Called when the bridge has the result. */
   onTold(sent: Sent, told: Told): void;
   nextNumber(): number;
-  fail(invariant: number, what: string): void;
 }
 
 type Handler = Dispatcher.DispatchHandler;
@@ -129,12 +128,7 @@ export class SimulatedNetwork extends Dispatcher {
     // Without a connection no request begins.
     const isConnected = !UNCONNECTED.has(sent.fate?.kind);
     if (isConnected && !exchange.begin()) return true;
-    try {
-      this.#line.onSent(sent);
-    } catch (error) {
-      // Otherwise the program would only wait for its answer in vain.
-      this.#line.fail(0, `what looks at requests throws: ${String(error)}`);
-    }
+    this.#line.onSent(sent);
     if (!this.#life.isDead) exchange.travel();
     return true;
   }

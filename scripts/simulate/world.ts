@@ -575,6 +575,15 @@ export class World implements Scene, Line, CommitHooks {
   }
 
   onSent(sent: Sent): void {
+    try {
+      this.#onSent(sent);
+    } catch (error) {
+      // The client would take it for a failure of the request.
+      this.fail(18, `a check of a request has failed: ${(error as Error).stack}`);
+    }
+  }
+
+  #onSent(sent: Sent): void {
     const { route, request, fate, number, life } = sent;
     const what = `${request.method} ${request.path} ${request.body.toString("utf8")}`;
     this.trace(`#${number} life ${life.number} > ${what}${fate === undefined ? "" : ` ${JSON.stringify(fate)}`}`);

@@ -74,16 +74,17 @@ export function takeSample(pid: number, paths: { database: string; watched: stri
   };
 }
 
-function readWatched(
-  file: string,
-): { rssBytes: number; heapBytes: number; timers: number; handles: number } | undefined {
+/** What `watcherText` writes down. */
+interface Watched {
+  rssBytes: number;
+  heapBytes: number;
+  timers: number;
+  handles: number;
+}
+
+function readWatched(file: string): Watched | undefined {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
-  return JSON.parse(readFileSync(file, "utf8")) as {
-    rssBytes: number;
-    heapBytes: number;
-    timers: number;
-    handles: number;
-  };
+  return JSON.parse(readFileSync(file, "utf8")) as Watched;
 }
 
 function median(values: readonly number[]): number {

@@ -65,8 +65,8 @@ export function invalidateTable(store: Store, rules: FeedRules): void {
 /**
  * Invalidates acknowledgements of these feeds since a time: their rows are sent again with their newest values, deleted
  * rows as deleted. The passes of the feeds mark them: see {@link markInvalidated}.
- * @param invalid.since by this machine's clock; `""`: all. A time after `at` means that the clock was set back: all as well. Where it was
- * set back since and has come past that time again, from the earliest time on that it has shown.
+ * @param invalid.since by this machine's clock; `""`: all. A time after `at` means that the clock was set back: all as well. Where the
+ * clock was set back and has passed that time again, acknowledgements count from the earliest time that it has shown.
  * @param invalid.because for the log
  */
 export function invalidateAcknowledged(
@@ -78,8 +78,7 @@ export function invalidateAcknowledged(
     `UPDATE feeds SET doubt_since = min(coalesce(doubt_since, @since), @since),
        compare_because = coalesce(compare_because, @because) WHERE name = @name`,
   );
-  const earliest = loadEarliestSince(store, since) ?? since;
-  const from = since > at ? "" : earliest < since ? earliest : since;
+  const from = since > at ? "" : loadEarliestSince(store, since);
   for (const name of names) invalidate.run({ name, since: from, because: store.textOf(because) });
 }
 

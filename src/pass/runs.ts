@@ -62,13 +62,14 @@ export function isWell(store: Store, flow: string): boolean {
 }
 
 /**
- * The earliest time that this machine's clock has shown since it showed `since`: before that where it was set back. Undefined where no run
- * tells of such a time. Reads all runs that are kept.
+ * The earliest time that this machine's clock has shown from `since` on: an earlier one than that where the clock was set back afterwards.
+ * Reads all runs that are kept.
  */
-export function loadEarliestSince(store: Store, since: string): string | undefined {
-  const sql = `SELECT min(min(started_at, finished_at)) FROM runs
-    WHERE id > (SELECT min(id) FROM runs WHERE finished_at >= ?)`;
-  return onlyValue<string | null>(store, sql, since) ?? undefined;
+export function loadEarliestSince(store: Store, since: string): string {
+  const sql = `SELECT min(started_at, finished_at) AS earliest FROM runs
+    WHERE id > (SELECT min(id) FROM runs WHERE finished_at >= @since) AND min(started_at, finished_at) < @since
+    ORDER BY earliest LIMIT 1`;
+  return store.prepare<string>(sql).pluck().get({ since }) ?? since;
 }
 
 /** The newest run, 0 where there is none. */
@@ -117,9 +118,10 @@ export function areOrdersAnswered(store: Store): boolean {
   return lastRunAt !== null && errorCode !== "held" && (errorCode === null || !UNANSWERED.has(errorCode));
 }
 
-/** Since when every pass of the flow has failed. */
-export function loadFailingSince(store: Store, flow: string): string | undefined {
-  return findRow(store, flows, { flow })?.failingSince ?? undefined;
+/** Whether every pass of the flow has failed for so long, by the time of day. */
+export function hasFailedFor(store: Store, flow: string, { nowMs, forMs }: { nowMs: number; forMs: number }): boolean {
+  const since = findRow(store, flows, { flow })?.failingSince ?? null;
+  return since !== null && nowMs - Date.parse(since) >= forMs;
 }
 
 export function isFlowEnabled(store: Store, flow: string): boolean {

@@ -89,6 +89,11 @@ function confirmOf({ request }: Sent): string {
   return `confirm ${request.body.toString("utf8")}`;
 }
 
+/** The orders that a confirm names; none where it names its batch. */
+function namedBy({ request }: Sent): readonly string[] {
+  return (JSON.parse(request.body.toString("utf8")) as { order_ids?: string[] }).order_ids ?? [];
+}
+
 export class DisciplineInvariants {
   readonly #scene: Scene;
   #closed: Record<string, Closed | undefined> = {};
@@ -296,7 +301,7 @@ export class DisciplineInvariants {
     const body = sent.request.body.toString("utf8");
     // Some names are numbers that no double holds.
     const [, name = ""] = /^\{"batch_id":"?(.*?)"?\}$/s.exec(body) ?? [];
-    const { order_ids: ids = [] } = JSON.parse(body) as { order_ids?: string[] };
+    const ids = namedBy(sent);
     const isPart = this.#scene.forms.confirmIds !== null && ids.length > 0;
     const { auditor } = this.#scene;
     const row = (
@@ -322,10 +327,10 @@ export class DisciplineInvariants {
   }
 
   /** A part of a divided confirm may say the same as one of another batch that has the orders which were left. */
-  #isOfAnotherBatch({ request }: Sent, { batch }: Closed): boolean {
+  #isOfAnotherBatch(sent: Sent, { batch }: Closed): boolean {
     if (this.#scene.forms.confirmIds === null) return false;
-    const [first] = (JSON.parse(request.body.toString("utf8")) as { order_ids?: string[] }).order_ids ?? [];
-    return this.#scene.auditor.prepare(IS_IN_OTHER_BATCH).get(first ?? "", batch) !== undefined;
+    const [first = ""] = namedBy(sent);
+    return this.#scene.auditor.prepare(IS_IN_OTHER_BATCH).get(first, batch) !== undefined;
   }
 
   #checkClosedPlace({ route, life }: Sent, closed: Closed | undefined) {

@@ -147,7 +147,7 @@ export function learnUnusual(
   return withKnown({ ...NOTHING_LEARNED, known: former, fresh: isYoung ? [] : others, ...seen }, known);
 }
 
-/** In words, or of a part of the records. */
+/** Whether the answer refuses in words, or a part of the records. */
 function isRefusal({ doubt }: AnswerForm): boolean {
   return doubt === "words" || doubt === "part";
 }

@@ -108,9 +108,9 @@ export class FirstPages {
         else this.#learnRefused(pass, asked);
         planned = this.#plan(pass, position, client.serviceNow);
         const isKnown = () => asked.ns < plain.ns || isAnswered(planned.asked, pass.learned.limits, this.leastNow);
-        // A process of its own for each pass knows no later time than the newest change has: that goes on becoming older.
-        const isAlone = position !== undefined && client.serviceNow === undefined && !this.#hasAnswer && !isKnown();
-        if (isAlone || (this.leastNow === undefined && planned.asked.ns <= asked.ns)) {
+        // Where each pass is a process of its own, the time of the newest change is all that it knows: a limit is learned by a search alone.
+        const isFirst = position !== undefined && client.serviceNow === undefined && !this.#hasAnswer && !isKnown();
+        if (isFirst || (this.leastNow === undefined && planned.asked.ns <= asked.ns)) {
           await this.#searchLimit(pass, asked);
           planned = this.#plan(pass, position, client.serviceNow);
         }
@@ -162,7 +162,7 @@ export class FirstPages {
     if (found === undefined) return;
     const now = this.leastNow;
     const refused = noteRefused(undefined, { ns: found.refused }, now, ageOf({ ns: found.answered }, now));
-    // That an older one was refused beside a later one that was answered does not depend on the time.
+    // A proof stands whatever the time is: an older `since` was refused, and a later one answered in the same pass.
     const { isProven = false, isCertain } = pass.learned.limits ?? {};
     pass.learned = { ...pass.learned, limits: refused && { ...refused, isProven, isCertain } };
   }

@@ -6,7 +6,7 @@
  */
 
 import type { JobContext } from "../../pass/job.ts";
-import { areOrdersAnswered, loadFailingSince } from "../../pass/runs.ts";
+import { areOrdersAnswered, hasFailedFor } from "../../pass/runs.ts";
 import { MINUTE_MS, MS_NS } from "../../platform/durations.ts";
 import { ServiceError } from "../../service/service-error.ts";
 import type { Learned } from "../times/learn-form.ts";
@@ -29,8 +29,7 @@ export function isLastingFault(
     return false;
   const { code, status = 0 } = error;
   if (code !== "timed_out" && (status < 500 || status === 503)) return false;
-  const since = loadFailingSince(store, "updates");
-  return since !== undefined && clock.nowMs() - Date.parse(since) >= FAULT_LASTS_MS && areOrdersAnswered(store);
+  return hasFailedFor(store, "updates", { nowMs: clock.nowMs(), forMs: FAULT_LASTS_MS }) && areOrdersAnswered(store);
 }
 
 /** The service does not take this `since`, whatever it answers to others. */

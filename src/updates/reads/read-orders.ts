@@ -26,7 +26,7 @@ import { addCount } from "../../pass/counts.ts";
 import { isAnswered, reachOf } from "../../pass/holds.ts";
 import type { JobContext } from "../../pass/job.ts";
 import { countDueReads, loadDueReads, loadQueuedRead, type QueuedRead } from "../../pass/position-rows.ts";
-import { loadFailingSince } from "../../pass/runs.ts";
+import { hasFailedFor } from "../../pass/runs.ts";
 import { wasListed } from "../../pass/seen-changes.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { asError, BridgeError } from "../../platform/errors.ts";
@@ -60,7 +60,7 @@ interface Aside {
   missing: { status: number | undefined; fence: OrderFence | undefined; orderKey: number | undefined } | undefined;
 }
 
-/** The changes list has answered nothing for so long. */
+/** After so long without an answer of the changes list no order waits for it. */
 const UNLISTED_MS = 60 * MINUTE_MS;
 /** When an order is read again that was answered with another status than its change has for the same time. */
 const SOON_MS = [MINUTE_MS, 10 * MINUTE_MS];
@@ -343,17 +343,15 @@ export class ReadOrders {
   }
 
   /**
-   * Asks the change list about an order that is about to be marked as removed. A list that has answered nothing for an hour keeps no
-   * order waiting: it would show only whether the service was restored.
+   * Asks the change list about an order that is about to be marked as removed. No order waits for a list that has answered nothing for an
+   * hour: it would only show whether the service was restored.
    */
   async #lookForMissing({ queued }: Aside, updates: LookInUpdates, signal: AbortSignal): Promise<Listing> {
-    const { store } = this.#context;
+    const { store, clock } = this.#context;
     const mark = loadOrderMark(store, queued.orderId);
     const isMet = loadMissingOrder(store, queued.orderId) !== undefined;
     if (!isMet || mark === undefined || mark.removedAt !== null || mark.updatedAt === null) return "unknown";
-    const failingSince = loadFailingSince(store, "updates");
-    if (failingSince !== undefined && Date.parse(this.#now()) - Date.parse(failingSince) >= UNLISTED_MS)
-      return "unknown";
+    if (hasFailedFor(store, "updates", { nowMs: clock.nowMs(), forMs: UNLISTED_MS })) return "unknown";
     return await updates.look({ orderId: queued.orderId, timestamp: mark.updatedAt }, queued.attempts, signal);
   }
 

@@ -340,11 +340,15 @@ describe("a new form", () => {
     expect(isUnusual(wait(afterAMonth(learned), 24 * 7, one("B-2")), one("B-2"))).toBe(true);
   });
 
-  it.each(["Updated: 0, not found: 1", "Обновлено: 0, не найдено: 1"])(
-    "in words of a refusal never counts while other records are accepted as usual: %s",
-    (words) => {
-      const one = form(words);
-      expect(one.doubt).toBe("words");
+  it.each([
+    ["Updated: 0, not found: 1", "words"],
+    ["Обновлено: 0, не найдено: 1", "words"],
+    ["Updated: 0, not found: 1", "part"],
+  ] as const)(
+    "of a refusal never counts while other records are accepted as usual: %s, in doubt for its %s",
+    (words, doubt) => {
+      expect(form(words).doubt).toBe("words");
+      const one = { ...form(words), doubt };
       const noSign = (learned: LearnedForms, hours: number) => {
         let after = learned;
         for (let ms = STEP_MS; ms <= hours * HOUR_MS; ms += STEP_MS)
