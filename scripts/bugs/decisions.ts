@@ -782,6 +782,18 @@ const OF_ANSWERS: readonly PlantedBug[] = [
 
 const OF_CHANGES: readonly PlantedBug[] = [
   tested(
+    "test/completeness/unusual-empty.test.ts",
+    "the form of batches without orders taken for that of answers for nothing",
+    { in: "#judgeForm", find: "mayBeBatches(names)", replace: "false" },
+    "src/completeness/check-completeness.ts",
+  ),
+  tested(
+    "test/updates/follow.test.ts",
+    "a position from before the clock was set back taken over after it",
+    { in: "mayMove", find: "isFromFuture(candidate, serviceNow, rules.timezone)", replace: "false" },
+    "src/updates/pages/follow.ts",
+  ),
+  tested(
     "test/updates/plan-cut.test.ts",
     "the same gap begins its search again with every pass",
     { in: "planGap", find: "standing?.skipped?.from === skipped.from", replace: "false" },

@@ -23,7 +23,7 @@ import {
   noteRecords,
   noteUnusual,
 } from "./empty-form.ts";
-import { isNothing, learnEmptyName, learnServedName } from "./empty-names.ts";
+import { isNothing, learnEmptyName, learnServedName, mayBeBatches } from "./empty-names.ts";
 import { findLacks, ignoreLacks, type Lack, learnWhole } from "./lacks.ts";
 import { acceptDoubted, doubtFields, ignoreFields, type LearnedMetadata, listDoubted } from "./learned-metadata.ts";
 import { withEmptyRecords } from "./list-metadata.ts";
@@ -144,8 +144,8 @@ export class CompletenessCheck {
     { mustList }: JudgeOptions,
   ): { learned: LearnedMetadata; unusual?: UnusualEmptyError } {
     const { clock, log } = this.#context;
-    const { empty = NO_EMPTY } = learned;
-    const how = { mustList: mustList?.(isStanding(empty)) === true };
+    const { empty = NO_EMPTY, names = {} } = learned;
+    const how = { mustList: mustList?.(isStanding(empty)) === true, areBatches: mayBeBatches(names) };
     const found = size === 0 ? findUnusual(empty, besideEmpty, how) : [];
     if (found.length === 0) {
       const next = size === 0 ? learnEmpty(empty, besideEmpty) : noteRecords(empty);

@@ -147,16 +147,18 @@ const NONE: ReadonlySet<string> = new Set();
  *
  * @param options.mustList the answer should hold records, so that its kind is unusual even if it is that of the first empty
  * answer
+ * @param options.areBatches the empty answers so far may not have been answers for nothing, so that their kind says nothing
  */
 export function findUnusual(
   { times, known }: UsualEmpty,
   beside: readonly BesideEmpty[],
-  { mustList = false }: { mustList?: boolean } = {},
+  { mustList = false, areBatches = false }: { mustList?: boolean; areBatches?: boolean } = {},
 ): readonly BesideEmpty[] {
   const isKnown = times >= USUAL_TIMES;
   return beside.filter(({ place, says, counts }) => {
     const isOwed = mustList && place === ROOT;
     if (says === "" || counts === "never" || !(isKnown || isOwed)) return false;
+    if (areBatches && place === ROOT && !isOwed) return false;
     const values = known[place];
     if (values === undefined) return counts === "always" || counts === "new" || isOwed;
     return counts !== "new" && !values.includes(says) && !values.includes(ANY);

@@ -37,6 +37,11 @@ export function isNothing({ usual, first, trials = 0 }: EmptyNames): boolean {
   return usual === "named" && (first === undefined || trials >= TRIALS_MAX);
 }
 
+/** Whether the empty answers so far may have been batches that had lost their orders: the answer for nothing may be of another kind. */
+export function mayBeBatches(names: EmptyNames): boolean {
+  return (names.last ?? names.first) !== undefined && !isNothing(names);
+}
+
 /** Learns from an answer with orders. Returns the same object where nothing is new. */
 export function learnServedName(names: EmptyNames, name: string | undefined): EmptyNames {
   if (names.usual !== undefined || names.last === undefined) return names;

@@ -103,6 +103,19 @@ describe("an empty list in another form than usual", () => {
     },
   );
 
+  itWhole("is not 204 where the empty answers before had names, and may have been batches", async () => {
+    const t = await startTestBridge();
+    let empty: object | 204 = {};
+    answerWith(t.sandbox, "/orders", () => empty);
+    for (let batch = 1; batch <= 5; batch++) {
+      empty = { batch_id: `batch-${batch}`, orders: [] };
+      await poll(t, 1);
+    }
+    empty = 204;
+    expect(await poll(t, 14)).toEqual(Array(14).fill(null));
+    expect(t.logs.filter(({ message }) => message.includes("no empty answer said before"))).toHaveLength(0);
+  });
+
   itWhole("settles no batch whose confirm is in doubt", async () => {
     const t = await startTestBridge({
       sandbox: { options: { handOut: "next", redeliverAfterMs: null, batchSize: 1 } },

@@ -152,6 +152,8 @@ describe("the position of a pass", () => {
     expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:09:00Z", DATE, rules)).toBe(false);
     expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:11:00Z", DATE, rules)).toBe(true);
     expect(mayMove("2026-03-01T11:00:00Z", "2026-03-01T12:11:00Z", undefined, rules)).toBe(false);
+    expect(mayMove("2026-03-02T12:00:00Z", "2026-03-02T11:00:00Z", DATE, rules)).toBe(false);
+    expect(mayMove("2026-03-02T12:00:00Z", "2026-03-02T11:00:00Z", undefined, rules)).toBe(true);
     expect(mayMove("cursor-2", "cursor-10", DATE, rules)).toBe(true);
     expect(mayMove("cursor-2", "cursor-2", DATE, rules)).toBe(false);
   });

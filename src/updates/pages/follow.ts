@@ -240,8 +240,9 @@ export function planNextPage(
 }
 
 /**
- * Whether `candidate` may become the watermark: where it is later. Also an earlier one where the service's clock was
- * set back by more than the overlap: a watermark in the future would skip all changes until then.
+ * Whether `candidate` may become the watermark: where it is later and not in the future, which it may be only since
+ * the service's clock was set back. Also an earlier one where that clock was set back by more than the overlap: a
+ * watermark in the future would skip all changes until then.
  */
 export function mayMove(
   candidate: string,
@@ -249,6 +250,7 @@ export function mayMove(
   serviceNow: string | undefined,
   rules: FollowRules,
 ): boolean {
+  if (isFromFuture(candidate, serviceNow, rules.timezone)) return false;
   if (isLater(candidate, watermark, rules)) return true;
   return candidate !== watermark && isSetBack(watermark, serviceNow, rules);
 }
