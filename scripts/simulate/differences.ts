@@ -438,12 +438,18 @@ function isReadAfterUnit({ versions, service, forms }: World, id: string): boole
 /** The position lies so far ahead of the machine's clock that this shows it. */
 const SHOWN_AHEAD_MS = 3_600_000;
 
-/** The service writes all times so much too early. A new order shows it, and what changes from then on is asked for from there as well. */
+/**
+ * The service writes all times so much too early. A new order with a time before those of former ones shows it, and what changes from then on is asked
+ * for from there as well.
+ */
 function isAsFarBack({ service, versions }: World, id: string, lateMs: number): boolean {
   const backMs = service.options.timesBackMinutes * MINUTE_MS;
   const newest = versions.newest(id);
   if (newest === undefined || backMs === 0 || newest.timestampMs !== newest.madeMs - backMs) return false;
-  return lateMs <= backMs + MINUTE_MS;
+  const batches = service.ledger.entries.filter(({ kind, servedIds }) => kind === "orders" && servedIds.length > 0);
+  const born = batches.map(({ servedIds }) => servedIds.map((each) => versions.bornMs(each)));
+  const isShown = born.some((each, place) => Math.min(...each) < Math.max(...born.slice(0, place).flat()));
+  return isShown && lateMs <= backMs + MINUTE_MS;
 }
 
 /** Whether the newest version was made, with the time of that moment, after the service's clock had been wrong. */

@@ -134,6 +134,11 @@ export class Versions {
     });
   }
 
+  /** The timestamp of the order's first version. */
+  bornMs(orderId: string): number {
+    return this.#orders.get(orderId)?.[0]?.timestampMs ?? Number.NaN;
+  }
+
   /** Whether the order was changed again after a change of that moment, and before another one. */
   hasMoreSince(orderId: string, sinceMs: number, untilMs = Number.POSITIVE_INFINITY): boolean {
     const versions = this.#orders.get(orderId) ?? [];

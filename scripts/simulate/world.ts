@@ -107,8 +107,10 @@ export class World implements Scene, Line, CommitHooks {
   setBackMs = 0;
   /** Answers for the changes, as the ledger counts them, that did not depend on what was asked. */
   readonly stuckAnswers = new Set<number>();
-  /** Answers that came while no program was there to read them. */
+  /** Answers that came while no program was there to read them, or that were lost with one that had committed nothing of them. */
   readonly unheardAnswers = new Set<number>();
+  /** Answers for the changes since orders or the position moved. */
+  readonly #uncommitted = new Set<number>();
   /** The last order with a change whose time was far ahead of all clocks, without `Date`, and that time. */
   wrong: { orderId: string; atMs: number } | undefined;
   /** Of an endpoint that answers few requests. */
@@ -351,6 +353,7 @@ export class World implements Scene, Line, CommitHooks {
   kill(why: string, reboot = false): void {
     if (this.life === undefined) return;
     this.trace(`killed: ${why}`);
+    for (const seq of this.#uncommitted) this.unheardAnswers.add(seq);
     this.life.die();
     this.afterDeath(reboot);
   }
@@ -403,6 +406,7 @@ export class World implements Scene, Line, CommitHooks {
     this.guard.onCommit();
     if (this.#hasNews) {
       this.#hasNews = false;
+      this.#uncommitted.clear();
       this.orders.onCommit();
       this.position.onCommit((id, seq) => this.orders.hasVersion(id, seq));
     }
@@ -671,6 +675,7 @@ export class World implements Scene, Line, CommitHooks {
     if (entry.status !== null) this.coverage.count("answered", `${entry.kind} ${entry.status}`);
     this.#lastEffect = entry.effect;
     if (this.life === undefined) this.unheardAnswers.add(entry.seq);
+    else if (entry.kind === "updates") this.#uncommitted.add(entry.seq);
     if (entry.kind === "updates" && this.service.options.updates.stuck !== "none") this.stuckAnswers.add(entry.seq);
     if (entry.effect?.kind === "status") this.versions.note(entry.effect.orderId);
     this.orders.onEntry(entry);

@@ -181,10 +181,11 @@ const FEW_MIN = 3;
 /** A page holds so many of them more than once. */
 const BULK_PAGES = 3;
 
-/** Orders that have gone back with a restored service show it until they change again: by now each was compared. */
+/** Orders that have gone back with a restored service show it until they change again or are deleted: by now each was compared. */
 function excuseHidden({ restored, versions, service, pushes }: World): void {
   for (const { atMs, madeMs, orders } of restored) {
-    const shown = orders.filter((id) => !versions.hasMoreSince(id, madeMs, service.now()));
+    const isSame = (id: string) => !versions.hasMoreSince(id, madeMs, service.now());
+    const shown = orders.filter((id) => service.statusOf(id) !== undefined && isSame(id));
     if (shown.length < 2) pushes.excuseSince(atMs);
   }
 }

@@ -149,6 +149,8 @@ export class StatusInvariants {
    * requests until then, and when the later one was.
    */
   readonly #overtaken = new Map<string, { revision: number; requests: number; nextAt: string }>();
+  /** The number of requests when a cancellation was listed first, by order and time: a history lists it again and again. */
+  readonly #listedAt = new Map<string, number>();
   readonly #onCalled = new Map<string, () => void>();
   /** Requests for orders that were cancelled before the ERP asked, of which no answer could have told since. */
   readonly #unseen = new Map<number, string>();
@@ -311,6 +313,9 @@ export class StatusInvariants {
       const orderId = String(order_id).toLowerCase();
       const stored = this.#scene.auditor.prepare(KNOWN).get(orderId) as Known | undefined;
       if (typeof status !== "string" || stored === undefined) continue;
+      const place = `${orderId} ${status} ${updated_at}`;
+      const requests = this.#listedAt.get(place) ?? this.#scene.erp.asked.length;
+      this.#listedAt.set(place, requests);
       // Of an order that is cancelled already, the same record comes with a change of anything else: it is no other cancellation, unless one is
       // listed before it that is none.
       const wasCancelled = stored.status === "cancelled";
@@ -327,7 +332,6 @@ export class StatusInvariants {
       const isOfNext = ({ updated_at: at }: typeof next) => String(at) === String(next.updated_at);
       if (later.some((other) => isOfNext(other) && (other.status === "cancelled") !== wasCancelled)) continue;
       if (!wasCancelled) this.#scene.coverage.count("listed", "cancelled and moved on");
-      const requests = this.#scene.erp.asked.length;
       this.#overtaken.set(orderId, { revision: stored.revision, requests, nextAt: String(next.updated_at) });
     }
   }
